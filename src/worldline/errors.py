@@ -21,8 +21,8 @@ done about it:
     ├── StorageError            disk full, read-only, or a damaged database
     └── MissingExtraError       an optional dependency is not installed; the message is the install line
 
-Vocabulary: the *message* says what happened, the *hint* what to do. A failure of one row in a long run is data:
-it is recorded on the row as `error.as_record()` and the run goes on.
+Vocabulary: the *message* says what happened, the *hint* what to do. A failure of one row in a long run is
+data: it is recorded on the row as `error.as_record()` and the run goes on.
 
 Foreign exceptions become one of these in exactly one place, :func:`boundary`.
 """
@@ -185,11 +185,12 @@ def boundary(error: type[WorldlineError], what: str, *catch: type[Exception]) ->
     Raises:
         WorldlineError: Of type `error`; a WorldlineError from inside passes unchanged.
     """
+    foreign = catch or (OSError, ValueError)
     try:
         yield
     except WorldlineError:
         raise
-    except (catch or (OSError, ValueError)) as exc:
+    except foreign as exc:
         number = exc.errno if isinstance(exc, OSError) else None
         if number in _DISK_ADVICE:
             raise StorageError(f"{what}: {exc}", hint=_DISK_ADVICE[number]) from exc

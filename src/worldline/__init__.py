@@ -1,0 +1,3 @@
+"""Worldline: a language world model for agents."""
+
+__version__ = "0.1.0"

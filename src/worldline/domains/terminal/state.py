@@ -1,0 +1,110 @@
+"""The declared initial state of a terminal world: what `initial_state` of its world file may hold."""
+
+from __future__ import annotations
+
+import posixpath
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+__all__ = ["DEFAULT_CLOCK", "FileSpec", "ShellSpec", "TerminalState"]
+
+DEFAULT_CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _absolute(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError("must be an absolute path")
+    if ".." in path.split("/") or "\0" in path:
+        raise ValueError("must not contain '..' or NUL")
+    return posixpath.normpath(path)
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _file(value: object) -> object:
+    return {"content": value} if isinstance(value, str) else value
+
+
+AbsolutePath = Annotated[str, AfterValidator(_absolute)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FileSpec(_Part):
+    """A file, directory or symbolic link that is there at the start. A bare string is a file's content."""
+
+    content: str | None = None
+    """Text content; absent for a directory, a link or binary content."""
+    base64: str | None = None
+    """Binary content."""
+    kind: Literal["file", "directory", "symlink"] = "file"
+    target: str | None = None
+    """Where a symlink points."""
+    mode: Annotated[str, Field(pattern=r"^[0-7]{3,4}$")] | None = None
+    """Octal permissions; default 644 for files, 755 for directories."""
+    owner: str | None = None
+    """User and group name; default the world's user inside its home and /tmp, otherwise root."""
+    mtime: Annotated[datetime, AfterValidator(_aware)] | None = None
+    """Modification time; default the clock's start."""
+    complete: bool = False
+    """For a directory: everything in it is declared, so what is not listed does not exist (closed world)."""
+
+
+class ShellSpec(_Part):
+    """The shell that reads the commands; decides state and the shape of its own messages."""
+
+    program: Literal["bash", "sh"] = "bash"
+    """`sh` is dash."""
+    mode: Literal["command", "script", "interactive"] = "command"
+    """How commands reach the shell: as `bash -c COMMAND` (messages say `bash: line 1:`), over standard input
+    (line numbers run on), or typed at an interactive shell (`bash: ...`)."""
+    persist: bool = True
+    """One shell lives through the session, so that variables, cwd, functions and jobs stay; otherwise each
+    command gets a fresh one, started in the world's cwd and environment."""
+    merged: bool = False
+    """Both streams arrive as one text, in the order written."""
+
+
+class TerminalState(_Part):
+    """What is declared about a terminal at the start. Everything else is unknown, not absent."""
+
+    files: dict[AbsolutePath, Annotated[FileSpec, BeforeValidator(_file)]] = Field(default_factory=dict)
+    """By absolute path. Parent directories are made as needed. The user's home and /tmp are closed: what is
+    not declared there does not exist."""
+    cwd: AbsolutePath | None = None
+    """Working directory; default the user's home."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Exported variables beside PATH, HOME, USER, LOGNAME, SHELL, LANG/LC_ALL and TZ."""
+    user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]*$")] = "user"
+    uid: int | None = None
+    """Default 0 for root, otherwise 1000."""
+    hostname: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")] = "box"
+    locale: str = "C.UTF-8"
+    timezone: str = "UTC"
+    packages: tuple[str, ...] | None = None
+    """Names of the Debian packages that are installed beside the essential ones. None: unknown, so that no
+    command is ever known to be missing."""
+    clock: Annotated[datetime, AfterValidator(_aware)] = DEFAULT_CLOCK
+    """When the session starts."""
+    shell: ShellSpec = ShellSpec()
+
+    @property
+    def home(self) -> str:
+        """The user's home directory."""
+        return "/root" if self.user == "root" else f"/home/{self.user}"
+
+    @property
+    def start_directory(self) -> str:
+        """The working directory the session starts in."""
+        return self.cwd or self.home
+
+    @property
+    def user_id(self) -> int:
+        """The numeric user and group id."""
+        return self.uid if self.uid is not None else (0 if self.user == "root" else 1000)
