@@ -20,6 +20,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "Action",
     "Demonstration",
+    "Frozen",
     "JsonDict",
     "Observation",
     "Origin",

@@ -42,7 +42,7 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="worldline")
 def cli() -> None:
-    """A language world model for agents: given a world and an action, it says what the environment answers."""
+    """A language world model for agents: it says what the environment answers to an action."""
 
 
 def main() -> None:

@@ -1,0 +1,118 @@
+"""What a builtin of ours gets and gives: commands that the shell library lacks or answers differently from GNU.
+
+A builtin is a plain function `(Call) -> Result`. It works on the kernel's files only through `call.files`, which
+records every access, applies permissions and knows owners and virtual times. Where it cannot answer as the real
+program would, it raises :class:`Unknown`; the whole command then becomes a guess and never counts as computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NoReturn, Protocol
+
+from worldline.domains.terminal.state import TerminalState
+
+__all__ = ["Builtin", "Call", "FileStat", "Files", "Result", "Unknown"]
+
+
+class Unknown(Exception):
+    """The builtin does not know what the real program would answer; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """Metadata of one file, as `lstat` or `stat` would give it."""
+
+    kind: Literal["file", "directory", "symlink", "fifo"]
+    size: int
+    """Bytes; for a symlink the length of its target, for a directory what the file system would report."""
+    mode: int
+    """Permission bits, without the file type."""
+    uid: int
+    gid: int
+    owner: str
+    group: str
+    mtime: datetime
+    """Virtual time, aware."""
+    nlink: int = 1
+
+
+class Files(Protocol):
+    """The kernel's files as one user sees them. Relative paths are resolved against the call's cwd.
+
+    Methods raise the OSError that the system call would (FileNotFoundError, PermissionError,
+    IsADirectoryError, NotADirectoryError, FileExistsError, ...), and :class:`Unknown` where the kernel does not
+    know what is there (an open directory, a tainted file).
+    """
+
+    def absolute(self, path: str) -> str:
+        """Join to the cwd and normalise, without resolving links."""
+
+    def read(self, path: str) -> bytes: ...
+
+    def write(self, path: str, data: bytes) -> None: ...
+
+    def append(self, path: str, data: bytes) -> None: ...
+
+    def stat(self, path: str, *, follow: bool = True) -> FileStat: ...
+
+    def exists(self, path: str, *, follow: bool = True) -> bool: ...
+
+    def list(self, path: str) -> list[str]:
+        """Names in a directory, without `.` and `..`, sorted by bytes."""
+
+    def mkdir(self, path: str, mode: int = 0o755) -> None: ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file, link or empty directory."""
+
+    def rename(self, source: str, target: str) -> None: ...
+
+    def symlink(self, target: str, path: str) -> None: ...
+
+    def readlink(self, path: str) -> str: ...
+
+    def chmod(self, path: str, mode: int) -> None: ...
+
+    def chown(self, path: str, owner: str | None, group: str | None) -> None: ...
+
+    def utime(self, path: str, moment: datetime) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One invocation of a builtin."""
+
+    name: str
+    argv: list[str]
+    """Arguments after expansion, without the command's name."""
+    stdin: str | None
+    """What is piped or redirected in; None: nothing is (reading it gives end of file)."""
+    env: Mapping[str, str]
+    cwd: str
+    files: Files
+    world: TerminalState
+    now: datetime
+    """The session's virtual time, aware, in UTC."""
+
+    def unknown(self, why: str) -> NoReturn:
+        """Give up: the answer of the real program is not known.
+
+        Raises:
+            Unknown: Always.
+        """
+        raise Unknown(f"{self.name}: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a builtin wrote and its exit status."""
+
+    stdout: str = ""
+    stderr: str = ""
+    status: int = 0
+
+
+Builtin = Callable[[Call], Result]
