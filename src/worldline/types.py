@@ -159,9 +159,7 @@ class Observation(Frozen):
     """Parsed view of a structured answer."""
 
     @classmethod
-    def from_streams(
-        cls, stdout: bytes, stderr: bytes, exit_code: int, *, truncated: bool = False
-    ) -> Observation:
+    def from_streams(cls, stdout: bytes, stderr: bytes, exit_code: int, *, truncated: bool = False) -> Observation:
         """Build the observation of a command whose streams were kept apart."""
         out, out_raw = decode(stdout)
         err, err_raw = decode(stderr)
