@@ -7,14 +7,14 @@ program would, it raises :class:`Unknown`; the whole command then becomes a gues
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NoReturn, Protocol
 
 from worldline.domains.terminal.state import TerminalState
 
-__all__ = ["Builtin", "Call", "FileStat", "Files", "Result", "Unknown"]
+__all__ = ["Builtin", "Call", "FileStat", "Files", "Result", "Runner", "Unknown"]
 
 
 class Unknown(Exception):
@@ -96,6 +96,28 @@ class Call:
     world: TerminalState
     now: datetime
     """The session's virtual time, aware, in UTC."""
+    umask: int = 0o022
+    """Permission bits that new files do not get."""
+    runner: Runner | None = None
+    """How the call runs another command; None where it cannot."""
+
+    def run(self, argv: Sequence[str], *, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
+        """Run another command (`find -exec`, `env`, `timeout`, ...) in the same place.
+
+        Args:
+            argv: Its name and arguments; nothing is expanded.
+            stdin: What it reads.
+            env: Its environment; default the call's.
+
+        Returns:
+            What it wrote and its status; 127 and no output where there is no such command.
+
+        Raises:
+            Unknown: It cannot be run from here.
+        """
+        if self.runner is None:
+            self.unknown(f"running {argv[0]} from here")
+        return self.runner(argv, stdin, self.env if env is None else env)
 
     def unknown(self, why: str) -> NoReturn:
         """Give up: the answer of the real program is not known.
@@ -116,3 +138,4 @@ class Result:
 
 
 Builtin = Callable[[Call], Result]
+Runner = Callable[[Sequence[str], str | None, Mapping[str, str]], Result]
