@@ -1,0 +1,452 @@
+"""Dates as people write them to `date -d` and `touch -d`: the grammar of GNU's parse_datetime.
+
+The rules (what an item resets, how ordinals and `ago` bind, that `10:00 +2 days` reads `+2` as a zone) follow the
+GNU manual, chapter "Date input formats".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+__all__ = ["DateError", "parse_date"]
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<comment>\([^()]*\))|(?P<signed>[-+]\s*\d+(?:[.,]\d+)?)|(?P<number>\d+(?:[.,]\d+)?)"
+    r"|(?P<word>[A-Za-z][A-Za-z.]*)|(?P<mark>[:/,@.-]))"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH_NAMES = (
+    "january february march april may june july august september october november december".split()
+)  # fmt: skip
+_DAY_NAMES = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+_DAY_EXTRA = {"tues": 2, "wednes": 3, "thur": 4, "thurs": 4}
+_ORDINALS = {
+    "last": -1,
+    "this": 0,
+    "next": 1,
+    "first": 1,
+    "third": 3,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "seventh": 7,
+    "eighth": 8,
+    "ninth": 9,
+    "tenth": 10,
+    "eleventh": 11,
+    "twelfth": 12,
+}
+_UNITS = {
+    "year": ("months", 12),
+    "month": ("months", 1),
+    "fortnight": ("days", 14),
+    "week": ("days", 7),
+    "day": ("days", 1),
+    "hour": ("seconds", 3600),
+    "minute": ("seconds", 60),
+    "min": ("seconds", 60),
+    "second": ("seconds", 1),
+    "sec": ("seconds", 1),
+}
+_SHIFTS = {"tomorrow": 1, "yesterday": -1, "today": 0, "now": 0}
+_ZONES = {
+    "gmt": 0, "ut": 0, "utc": 0, "wet": 0, "west": 60, "bst": 60, "art": -180, "brt": -180, "brst": -120,
+    "nst": -210, "ndt": -150, "ast": -240, "adt": -180, "clt": -240, "clst": -180, "est": -300, "edt": -240,
+    "cst": -360, "cdt": -300, "mst": -420, "mdt": -360, "pst": -480, "pdt": -420, "akst": -540, "akdt": -480,
+    "hst": -600, "hast": -600, "hadt": -540, "sst": -720, "wat": 60, "cet": 60, "cest": 120, "met": 60,
+    "mez": 60, "mest": 120, "mesz": 120, "eet": 120, "eest": 180, "cat": 120, "sast": 120, "eat": 180,
+    "msk": 180, "msd": 240, "ist": 330, "sgt": 480, "kst": 540, "jst": 540, "gst": 600, "nzst": 720, "nzdt": 780,
+}  # fmt: skip
+
+
+class DateError(ValueError):
+    """The text is not a date."""
+
+
+@dataclass
+class _Reading:
+    """What the items of a date string have said so far."""
+
+    time: tuple[int, int, int, int] | None = None
+    date: tuple[int, int, int] | None = None
+    year_given: bool = False
+    weekday: tuple[int, int] | None = None
+    zone: tzinfo | None = None
+    months: int = 0
+    days: int = 0
+    seconds: float = 0.0
+    relative: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def seen(self, what: str) -> None:
+        self.counts[what] = self.counts.get(what, 0) + 1
+        if self.counts[what] > 1:
+            raise DateError(what)
+
+
+def parse_date(text: str, now: datetime, zone: tzinfo) -> datetime:
+    """Read a date as `date -d` does.
+
+    Args:
+        text: What the user wrote; empty means today at midnight.
+        now: The present, aware.
+        zone: The zone of times without one.
+
+    Returns:
+        The moment, in `zone`.
+
+    Raises:
+        DateError: It is no date.
+    """
+    text = text.strip()
+    match = re.match(r'^TZ="([^"]*)"\s*', text)
+    if match:
+        text = text[match.end() :]
+        try:
+            inner: tzinfo = ZoneInfo(match.group(1)) if match.group(1) else UTC
+        except (ZoneInfoNotFoundError, OSError, ValueError):
+            inner = UTC
+        return parse_date(text, now, inner).astimezone(zone)
+    if text.startswith("@"):
+        return _epoch(text[1:].strip(), zone)
+    reading = _read(_tokens(text.replace("T", " ", 1) if _is_iso(text) else text), now.astimezone(zone))
+    return _resolve(reading, now, zone)
+
+
+def _is_iso(text: str) -> bool:
+    return re.match(r"^[-+]?\d+-\d+-\d+T\d+:\d+", text) is not None
+
+
+def _epoch(text: str, zone: tzinfo) -> datetime:
+    if not re.fullmatch(r"[-+]?\d+([.,]\d+)?", text):
+        raise DateError(text)
+    try:
+        start = datetime(1970, 1, 1, tzinfo=UTC)
+        return (start + timedelta(seconds=float(text.replace(",", ".")))).astimezone(zone)
+    except OverflowError as error:
+        raise DateError(text) from error
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    tokens: list[tuple[str, str]] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None or match.end() == position:
+            if not text[position:].strip():
+                break
+            raise DateError(text)
+        kind = match.lastgroup or ""
+        if kind == "word":
+            tokens.append((kind, match.group(kind).lower().replace(".", "")))
+        elif kind != "comment":
+            tokens.append((kind, re.sub(r"\s", "", match.group(kind))))
+        position = match.end()
+    return tokens
+
+
+def _read(tokens: list[tuple[str, str]], now: datetime) -> _Reading:
+    reading = _Reading()
+    while tokens:
+        kind, value = tokens[0]
+        if kind == "number":
+            _number_item(reading, tokens, now)
+        elif kind == "signed":
+            _signed_item(reading, tokens)
+        elif kind == "word":
+            _word_item(reading, tokens, now)
+        elif value == ",":
+            tokens.pop(0)
+        else:
+            raise DateError(value)
+    return reading
+
+
+def _next(tokens: list[tuple[str, str]], index: int = 0) -> tuple[str, str]:
+    return tokens[index] if index < len(tokens) else ("end", "")
+
+
+def _number_item(reading: _Reading, tokens: list[tuple[str, str]], now: datetime) -> None:
+    number = tokens.pop(0)[1]
+    kind, value = _next(tokens)
+    if value == ":":
+        _clock(reading, tokens, int(number))
+    elif value == "/":
+        _slashed(reading, tokens, number, now)
+    elif kind == "signed" and value[0] == "-" and _next(tokens, 1)[0] == "signed" and _next(tokens, 1)[1][0] == "-":
+        reading.seen("date")
+        month, day = value[1:], tokens[1][1][1:]
+        del tokens[:2]
+        reading.date = (_year(number), int(month), int(day))
+    elif value == "-" and _month(_next(tokens, 1)[1]) is not None and _next(tokens, 2)[0] == "signed":
+        reading.seen("date")
+        month_number, year = _month(tokens[1][1]), tokens[2][1][1:]
+        del tokens[:3]
+        reading.date = (_year(year), month_number or 0, int(number))
+    elif kind == "word" and value in ("am", "pm"):
+        tokens.pop(0)
+        reading.seen("time")
+        reading.time = (_meridian(int(number), value), 0, 0, 0)
+    elif kind == "word" and _month(value) is not None:
+        _day_month(reading, tokens, int(number), now)
+    elif kind == "word" and _weekday(value) is not None:
+        tokens.pop(0)
+        reading.seen("weekday")
+        reading.weekday = (_weekday(value) or 0, int(number))
+    elif kind == "word" and _unit(value) is not None:
+        _relative(reading, tokens, float(number.replace(",", ".")))
+    else:
+        _bare(reading, number, now)
+
+
+def _clock(reading: _Reading, tokens: list[tuple[str, str]], hour: int) -> None:
+    reading.seen("time")
+    tokens.pop(0)
+    minute, second, micro = _take_number(tokens), "0", 0
+    if _next(tokens)[1] == ":":
+        tokens.pop(0)
+        second = _take_number(tokens)
+    if "." in second or "," in second:
+        second, fraction = re.split("[.,]", second)
+        micro = int(fraction[:6].ljust(6, "0"))
+    kind, value = _next(tokens)
+    if kind == "word" and value in ("am", "pm"):
+        tokens.pop(0)
+        hour = _meridian(hour, value)
+    elif kind == "signed":
+        tokens.pop(0)
+        _zone_offset(reading, value, tokens)
+    if hour > 23 or int(minute) > 59 or int(second) > 59:
+        raise DateError("time")
+    reading.time = (hour, int(minute), int(second), micro)
+
+
+def _zone_offset(reading: _Reading, value: str, tokens: list[tuple[str, str]]) -> None:
+    reading.seen("zone")
+    digits = value[1:]
+    if _next(tokens)[1] == ":":
+        tokens.pop(0)
+        minutes = int(digits) * 60 + int(_take_number(tokens))
+    elif len(digits) <= 2:
+        minutes = int(digits) * 60
+    else:
+        minutes = int(digits[:-2]) * 60 + int(digits[-2:])
+    if minutes > 24 * 60 - 1:
+        raise DateError(value)
+    reading.zone = timezone(timedelta(minutes=-minutes if value[0] == "-" else minutes))
+
+
+def _take_number(tokens: list[tuple[str, str]]) -> str:
+    kind, value = _next(tokens)
+    if kind != "number":
+        raise DateError(value)
+    tokens.pop(0)
+    return value
+
+
+def _meridian(hour: int, word: str) -> int:
+    if not 1 <= hour <= 12:
+        raise DateError(word)
+    return hour % 12 + (12 if word == "pm" else 0)
+
+
+def _slashed(reading: _Reading, tokens: list[tuple[str, str]], first: str, now: datetime) -> None:
+    reading.seen("date")
+    tokens.pop(0)
+    second = _take_number(tokens)
+    if _next(tokens)[1] != "/":
+        reading.date = (now.year, int(first), int(second))
+        return
+    tokens.pop(0)
+    third = _take_number(tokens)
+    reading.date = (
+        (_year(first), int(second), int(third)) if len(first) >= 4 else (_year(third), int(first), int(second))
+    )
+
+
+def _day_month(reading: _Reading, tokens: list[tuple[str, str]], day: int, now: datetime) -> None:
+    reading.seen("date")
+    month = _month(tokens.pop(0)[1]) or 0
+    kind, value = _next(tokens)
+    if kind == "number" and _next(tokens, 1)[1] != ":" and not _is_quantity(tokens):
+        tokens.pop(0)
+        reading.date = (_year(value), month, day)
+        reading.year_given = True
+    else:
+        reading.date = (now.year, month, day)
+
+
+def _is_quantity(tokens: list[tuple[str, str]]) -> bool:
+    kind, value = _next(tokens, 1)
+    return kind == "word" and (_unit(value) is not None or value in ("am", "pm"))
+
+
+def _bare(reading: _Reading, number: str, now: datetime) -> None:
+    if not number.isdigit():
+        raise DateError(number)
+    if reading.date and not reading.year_given and reading.time and not reading.relative and len(number) != 2:
+        reading.date = (_year(number), *reading.date[1:])
+        reading.year_given = True
+    elif len(number) > 4:
+        reading.seen("date")
+        reading.date = (_year(number[:-4]), int(number[-4:-2]), int(number[-2:]))
+        reading.year_given = True
+    else:
+        reading.seen("time")
+        hour, minute = (int(number), 0) if len(number) <= 2 else (int(number[:-2]), int(number[-2:]))
+        if hour > 23 or minute > 59:
+            raise DateError(number)
+        reading.time = (hour, minute, 0, 0)
+
+
+def _signed_item(reading: _Reading, tokens: list[tuple[str, str]]) -> None:
+    value = tokens.pop(0)[1]
+    kind, word = _next(tokens)
+    if kind != "word" or _unit(word) is None:
+        raise DateError(value)
+    _relative(reading, tokens, float(value.replace(",", ".")))
+
+
+def _word_item(reading: _Reading, tokens: list[tuple[str, str]], now: datetime) -> None:
+    word = tokens.pop(0)[1]
+    kind, value = _next(tokens)
+    if word in _SHIFTS:
+        reading.relative = True
+        reading.days += _SHIFTS[word]
+    elif word in _ORDINALS and kind == "word" and _weekday(value) is not None:
+        tokens.pop(0)
+        reading.seen("weekday")
+        reading.weekday = (_weekday(value) or 0, _ORDINALS[word])
+    elif word in _ORDINALS and kind == "word" and _unit(value) is not None:
+        _relative(reading, tokens, float(_ORDINALS[word]))
+    elif _month(word) is not None:
+        _month_first(reading, tokens, _month(word) or 0, now)
+    elif _weekday(word) is not None:
+        reading.seen("weekday")
+        reading.weekday = (_weekday(word) or 0, 0)
+    elif _unit(word) is not None:
+        tokens.insert(0, ("word", word))
+        _relative(reading, tokens, 1.0)
+    else:
+        _zone_word(reading, tokens, word)
+
+
+def _month_first(reading: _Reading, tokens: list[tuple[str, str]], month: int, now: datetime) -> None:
+    kind, value = _next(tokens)
+    if kind == "signed" and value[0] == "-" and _next(tokens, 1)[0] == "signed":
+        reading.seen("date")
+        reading.date = (_year(tokens[1][1][1:]), month, int(value[1:]))
+        del tokens[:2]
+        return
+    day = int(_take_number(tokens))
+    reading.seen("date")
+    reading.date = (now.year, month, day)
+    comma = _next(tokens)[1] == ","
+    index = 1 if comma else 0
+    kind, value = _next(tokens, index)
+    if comma and kind == "number" and _next(tokens, 2)[1] != ":":
+        del tokens[:2]
+        reading.date = (_year(value), month, day)
+        reading.year_given = True
+    elif kind == "number" and len(value) == 4 and _next(tokens, index + 1)[1] != ":":
+        # GNU reads a bare number after a date as its year only once a time was seen; without one, a number of
+        # four digits directly after "Jan 5" is the year of the long form.
+        del tokens[: index + 1]
+        reading.date = (_year(value), month, day)
+        reading.year_given = True
+
+
+def _zone_word(reading: _Reading, tokens: list[tuple[str, str]], word: str) -> None:
+    if word in _ZONES:
+        minutes = _ZONES[word]
+    elif len(word) == 1 and word not in "jt":
+        minutes = _military(word)
+    else:
+        raise DateError(word)
+    reading.seen("zone")
+    if _next(tokens) == ("word", "dst"):
+        tokens.pop(0)
+        minutes += 60
+    reading.zone = timezone(timedelta(minutes=minutes))
+
+
+def _military(letter: str) -> int:
+    if letter == "z":
+        return 0
+    if letter < "j":
+        return (ord(letter) - ord("a") + 1) * 60
+    if letter <= "m":
+        return (ord(letter) - ord("a")) * 60
+    return -(ord(letter) - ord("n") + 1) * 60
+
+
+def _relative(reading: _Reading, tokens: list[tuple[str, str]], amount: float) -> None:
+    unit = _unit(tokens.pop(0)[1])
+    if unit is None:
+        raise DateError("unit")
+    if _next(tokens) == ("word", "ago"):
+        tokens.pop(0)
+        amount = -amount
+    name, factor = unit
+    if amount != int(amount) and factor != 1:
+        raise DateError(str(amount))
+    reading.relative = True
+    if name == "months":
+        reading.months += int(amount) * factor
+    elif name == "days":
+        reading.days += int(amount) * factor
+    else:
+        reading.seconds += amount * factor
+
+
+def _unit(word: str) -> tuple[str, int] | None:
+    return _UNITS.get(word) or (_UNITS.get(word[:-1]) if word.endswith("s") else None)
+
+
+def _month(word: str) -> int | None:
+    if word[:3] in _MONTHS and (len(word) == 3 or word in _MONTH_NAMES or word == "sept"):
+        return _MONTHS.index(word[:3]) + 1
+    return None
+
+
+def _weekday(word: str) -> int | None:
+    if word in _DAY_EXTRA:
+        return _DAY_EXTRA[word]
+    for number, name in enumerate(_DAY_NAMES):
+        if word == name or word == name[:3]:
+            return number
+    return None
+
+
+def _year(text: str) -> int:
+    value = int(text)
+    return value + (2000 if value < 69 else 1900) if len(text) <= 2 else value
+
+
+def _resolve(reading: _Reading, now: datetime, zone: tzinfo) -> datetime:
+    local = now.astimezone(zone)
+    year, month, day = reading.date or (local.year, local.month, local.day)
+    if reading.time is not None:
+        hour, minute, second, micro = reading.time
+    elif reading.relative and reading.date is None and reading.weekday is None:
+        hour, minute, second, micro = local.hour, local.minute, local.second, local.microsecond
+    else:
+        hour = minute = second = micro = 0
+    try:
+        start = datetime(year, month, day, hour, minute, second, micro)  # noqa: DTZ001
+        if reading.weekday is not None and reading.date is None:
+            wanted, ordinal = reading.weekday
+            current = start.isoweekday() % 7
+            start += timedelta(days=(wanted - current) % 7 + 7 * (ordinal - (ordinal > 0 and current != wanted)))
+        if reading.months:
+            total = start.year * 12 + start.month - 1 + reading.months
+            over = timedelta(days=start.day - 1)
+            start = start.replace(year=total // 12, month=total % 12 + 1, day=1) + over
+        start += timedelta(days=reading.days)
+        moment = start.replace(tzinfo=reading.zone or zone).astimezone(UTC) + timedelta(seconds=reading.seconds)
+        return moment.astimezone(zone)
+    except (ValueError, OverflowError) as error:
+        raise DateError(str(error)) from error
