@@ -1,0 +1,69 @@
+"""The terminal: an agent sends shell commands and reads what they print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from worldline.domains.base import Comparison
+from worldline.domains.terminal import answer, compare, grammar, prompt
+from worldline.domains.terminal.state import FileSpec, ShellSpec, TerminalState
+from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
+
+__all__ = ["TERMINAL", "FileSpec", "ShellSpec", "TerminalDomain", "TerminalState"]
+
+
+class TerminalDomain:
+    """The terminal's grammar, prompts and comparison rules; satisfies :class:`worldline.domains.base.Domain`.
+
+    Args:
+        prompts: Folder whose `system.j2`, `notes.j2` or `suffix.j2` replace the built-in templates.
+    """
+
+    name = "terminal"
+
+    def __init__(self, prompts: Path | None = None) -> None:
+        self._prompts = prompts
+
+    def validate_state(self, state: JsonDict) -> JsonDict:
+        """Check a world's `initial_state` against :class:`TerminalState` and fill in the defaults.
+
+        Raises:
+            pydantic.ValidationError: With the location of each wrong key.
+        """
+        return TerminalState.model_validate(state).model_dump(mode="json")
+
+    def parse_action(self, value: Any) -> Action:
+        """Read an action; see :func:`worldline.domains.terminal.grammar.parse_action`.
+
+        Raises:
+            ActionError: It does not fit the grammar; the hint says what is expected.
+        """
+        return grammar.parse_action(value)
+
+    def compare(self, predicted: Observation, truth: Observation) -> Comparison:
+        """Compare a prediction with reality; see :func:`worldline.domains.terminal.compare.compare`."""
+        return compare.compare(predicted, truth)
+
+    def messages(
+        self,
+        world: WorldSpec,
+        history: Sequence[Turn],
+        action: Action,
+        *,
+        notes: Mapping[str, str] | None = None,
+        first_turn: int = 1,
+    ) -> list[dict[str, str]]:
+        """Lay out the chat for one prediction; see :func:`worldline.domains.terminal.prompt.messages`."""
+        return prompt.messages(world, history, action, notes=notes, first_turn=first_turn, prompts=self._prompts)
+
+    def parse_answer(self, text: str, world: WorldSpec) -> Observation:
+        """Read a model's answer (without its reasoning) as an observation."""
+        shell = world.initial_state.get("shell")
+        merged = bool(shell.get("merged", False)) if isinstance(shell, Mapping) else False
+        return answer.parse_answer(text, merged=merged)
+
+
+TERMINAL = TerminalDomain()
+"""The terminal domain with its built-in prompts."""

@@ -1,0 +1,99 @@
+"""The action grammar of a terminal: one shell command per turn, in the shapes agents and APIs write it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from worldline.errors import ActionError
+from worldline.types import Action, JsonDict
+
+__all__ = ["DEFAULT_TOOL", "parse_action"]
+
+DEFAULT_TOOL = "bash"
+"""Tool name of an action that names none."""
+
+_EXPECTED = (
+    'expected {"command": "..."}, a command as text, or a tool call {"name": ..., "arguments": {"command": ...}}'
+)
+
+
+def parse_action(value: Any) -> Action:
+    """Read a terminal action as a user or an agent writes it.
+
+    Accepted are an :class:`Action`, `{"command": ...}`, a bare string, a tool call `{"name", "arguments"}`
+    (arguments as an object or as JSON text), an OpenAI call `{"id", "type", "function": {...}}` and a tool-use
+    block `{"id", "name", "input"}`. Other arguments beside `command` are kept.
+
+    Raises:
+        ActionError: It fits none of these, or the command is empty, holds NUL or is not valid Unicode.
+    """
+    if isinstance(value, Action):
+        value = value.model_dump(exclude_defaults=True)
+    if isinstance(value, str):
+        return _action(DEFAULT_TOOL, {"command": value}, None)
+    if not isinstance(value, Mapping):
+        raise _refusal(f"an action cannot be {_kind(value)}")
+    return _from_mapping(value)
+
+
+def _from_mapping(value: Mapping[Any, Any]) -> Action:
+    function = value.get("function")
+    if isinstance(function, Mapping):
+        return _call(function.get("name"), function.get("arguments"), value.get("id"))
+    if "arguments" in value:
+        return _call(value.get("name"), value["arguments"], value.get("call_id") or value.get("id"))
+    if "input" in value and "name" in value:
+        return _call(value["name"], value["input"], value.get("id"))
+    if "command" in value:
+        return _action(DEFAULT_TOOL, dict(value), None)
+    if isinstance(value.get("text"), str):
+        return _action(value.get("name") or DEFAULT_TOOL, {"command": value["text"]}, value.get("call_id"))
+    keys = ", ".join(repr(str(key)) for key in list(value)[:5]) or "none"
+    raise _refusal(f"an action without a command (keys: {keys})")
+
+
+def _call(name: Any, arguments: Any, call_id: Any) -> Action:
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError) as exc:
+            raise _refusal("the call's arguments are not JSON") from exc
+    if not isinstance(arguments, Mapping):
+        raise _refusal(f"the call's arguments are {_kind(arguments)}")
+    if name is not None and not isinstance(name, str):
+        raise _refusal(f"the call's name is {_kind(name)}")
+    return _action(name or DEFAULT_TOOL, dict(arguments), call_id)
+
+
+def _action(name: str, arguments: JsonDict, call_id: Any) -> Action:
+    if "command" not in arguments:
+        raise _refusal("the call has no argument 'command'")
+    command = arguments["command"]
+    if not isinstance(command, str):
+        raise _refusal(f"the command is {_kind(command)}, not text")
+    if not command.strip():
+        raise _refusal("the command is empty")
+    if "\0" in command:
+        raise _refusal("the command holds a NUL character, which no shell can be given")
+    if not _is_unicode(command):
+        raise _refusal("the command holds a lone surrogate, which is not valid Unicode")
+    return Action(name=name, arguments=arguments, call_id=call_id if isinstance(call_id, str) else None)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _kind(value: Any) -> str:
+    names = {type(None): "null", bool: "a truth value", int: "a number", float: "a number", list: "a list"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _refusal(what: str) -> ActionError:
+    return ActionError(what, hint=_EXPECTED)

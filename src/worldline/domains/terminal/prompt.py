@@ -1,0 +1,207 @@
+"""Laying out the chat that a world model is asked with for a terminal.
+
+The system message is the world, earlier turns are real chat turns, and only the last user message holds what changes
+within a turn (notes and the instruction), so that each prompt begins with the one before it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
+
+from worldline.domains.terminal import rendering
+from worldline.domains.terminal.grammar import DEFAULT_TOOL
+from worldline.domains.terminal.state import FileSpec, TerminalState
+from worldline.types import Action, JsonDict, Turn, WorldSpec
+
+__all__ = ["FILE_CAP", "NOTE_HEADINGS", "fenced", "messages"]
+
+FILE_CAP = 8000
+"""Characters of a declared file that the system message shows."""
+
+NOTE_HEADINGS = {
+    "state": "Known state of the machine",
+    "partial": "Part of the answer that is already certain",
+    "evidence": "What a real machine answered to similar actions",
+}
+"""Headings of the notes an engine may give; any other key becomes its own heading."""
+
+_DEFAULT_TOOLS = (
+    {
+        "name": DEFAULT_TOOL,
+        "description": "Run a command in the machine's shell and get its output.",
+        "parameters": [
+            {"name": "command", "type": "string", "required": True, "description": "The command line or script."}
+        ],
+    },
+)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Put `text` into a code fence that is longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
+
+
+def messages(
+    world: WorldSpec,
+    history: Sequence[Turn],
+    action: Action,
+    *,
+    notes: Mapping[str, str] | None = None,
+    first_turn: int = 1,
+    prompts: Path | None = None,
+) -> list[dict[str, str]]:
+    """Lay out the chat for one prediction.
+
+    Args:
+        world: Becomes the system message.
+        history: Earlier turns, each one user and one assistant message that never change.
+        action: The action to answer; the last user message, followed by the notes and the instruction.
+        notes: What an engine knows about this turn, by key (see :data:`NOTE_HEADINGS`); empty ones are left out.
+        first_turn: Number of the first turn of `history`, where earlier ones were dropped for want of context.
+        prompts: Folder whose templates replace the built-in ones of the same name.
+    """
+    environment = _environment(prompts)
+    chat = [_message("system", environment.get_template("system.j2").render(_context(world)))]
+    for number, turn in enumerate(history, first_turn):
+        chat.append(_message("user", _turn_text(number, turn.action)))
+        observed = rendering.render_observation(turn.observation)
+        chat.append(_message("assistant", f"{rendering.MARKER}\n{observed}"))
+    shown = [
+        {"heading": NOTE_HEADINGS.get(key, key.replace("_", " ").capitalize()), "text": text}
+        for key, text in (notes or {}).items()
+        if text
+    ]
+    last = _turn_text(first_turn + len(history), action)
+    tags = {"open_tag": rendering.OPEN_TAG, "close_tag": rendering.CLOSE_TAG}
+    notes_text = environment.get_template("notes.j2").render(notes=shown, **tags)
+    suffix = environment.get_template("suffix.j2").render(tags)
+    chat.append(_message("user", f"{last}\n\n{notes_text}{suffix}"))
+    return chat
+
+
+@lru_cache(maxsize=8)
+def _environment(prompts: Path | None) -> Environment:
+    loader: BaseLoader = PackageLoader("worldline.domains.terminal", "prompts")
+    if prompts is not None:
+        loader = ChoiceLoader([FileSystemLoader(prompts), loader])
+    environment = Environment(
+        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+    )
+    environment.filters["quoted"] = fenced
+    return environment
+
+
+def _message(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
+
+
+def _turn_text(number: int, action: Action) -> str:
+    return f"### Turn {number}\n**Action:**\n{_action_text(action)}"
+
+
+def _action_text(action: Action) -> str:
+    if action.text is not None:
+        return fenced(action.text)
+    plain = action.name in ("", DEFAULT_TOOL) and set(action.arguments) == {"command"}
+    value = action.arguments if plain else {"name": action.name, "arguments": action.arguments}
+    return fenced(json.dumps(value, ensure_ascii=False), "json")
+
+
+def _context(world: WorldSpec) -> JsonDict:
+    state = TerminalState.model_validate(world.initial_state)
+    return {
+        "task": world.task.strip(),
+        "tools": [_tool(tool.model_dump()) for tool in world.tools] or list(_DEFAULT_TOOLS),
+        "machine": _machine(state),
+        "files": [_file(path, spec) for path, spec in sorted(state.files.items())],
+        "hidden_state": _plain(world.hidden_state),
+        "demonstrations": [
+            {"note": demonstration.note, "turns": [_shown(turn) for turn in demonstration.turns]}
+            for demonstration in world.demonstrations
+        ],
+        "instruction": str(world.control.get("instruction") or "").strip(),
+        "merged": state.shell.merged,
+        "marker": rendering.MARKER,
+        "stderr": rendering.STDERR,
+        "no_newline": rendering.NO_NEWLINE,
+    }
+
+
+def _tool(tool: JsonDict) -> JsonDict:
+    schema = tool["parameters"]
+    required = schema.get("required") or []
+    parameters = [
+        {
+            "name": name,
+            "type": str(value.get("type", "any")),
+            "required": name in required,
+            "description": str(value.get("description", "")),
+        }
+        for name, value in (schema.get("properties") or {}).items()
+        if isinstance(value, Mapping)
+    ]
+    return {"name": tool["name"], "description": tool["description"], "parameters": parameters}
+
+
+_SHELL_MODES = {
+    "command": "each command is run as `{0} -c COMMAND`, so its own messages begin `{0}: line 1:`",
+    "script": "commands arrive on the standard input of one `{0}`, so line numbers in its messages run on",
+    "interactive": "commands are typed at an interactive `{0}`, so its messages have no line number",
+}
+
+
+def _machine(state: TerminalState) -> str:
+    mode = _SHELL_MODES[state.shell.mode].format(state.shell.program)
+    lines = [
+        f"user: {state.user} (uid {state.user_id}), home {state.home}",
+        f"hostname: {state.hostname}",
+        f"working directory: {state.start_directory}",
+        f"locale: {state.locale}, time zone: {state.timezone}, clock: {state.clock.isoformat()}",
+        f"shell: {mode}",
+    ]
+    if not state.shell.persist:
+        lines.append("each command gets a fresh shell: directory and variables do not carry over, files do")
+    if state.packages is not None:
+        lines.append(f"Debian packages beside the essential ones: {', '.join(state.packages) or 'none'}")
+    lines += [f"environment: {name}={value}" for name, value in sorted(state.env.items())]
+    if not state.files:
+        lines.append(f"{state.home} and /tmp are empty")
+    return "\n".join(lines)
+
+
+def _file(path: str, spec: FileSpec) -> JsonDict:
+    facts = [spec.kind if spec.kind != "symlink" else f"symlink to {spec.target}"]
+    facts += [f"{name} {value}" for name, value in (("mode", spec.mode), ("owner", spec.owner)) if value]
+    if spec.mtime is not None:
+        facts.append(f"modified {spec.mtime.isoformat()}")
+    if spec.base64 is not None:
+        facts.append(f"binary, {len(spec.base64) * 3 // 4 - spec.base64.count('=')} bytes")
+    if spec.kind == "directory" and spec.complete:
+        facts.append("holds nothing but what is listed here")
+    content = spec.content if spec.kind == "file" else None
+    if content == "":
+        facts.append("empty")
+        content = None
+    if content is not None and len(content) > FILE_CAP:
+        facts.append(f"{len(content)} characters, the first {FILE_CAP} shown")
+        content = content[:FILE_CAP]
+    return {"heading": f"{json.dumps(path, ensure_ascii=False)}: {', '.join(facts)}", "content": content}
+
+
+def _shown(turn: Turn) -> dict[str, str]:
+    return {"action": _action_text(turn.action), "observation": rendering.render_observation(turn.observation)}
+
+
+def _plain(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return (value or "").strip()
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
