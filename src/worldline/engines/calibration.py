@@ -1,0 +1,87 @@
+"""Measured trust: how often each kind of answer was exactly right on the dev split of real recordings.
+
+`worldline calibrate` counts, per class, how many answers were given and how many were exact, and stores a lower
+confidence bound; engines only read. A compound action takes its weakest class. A class never seen falls back
+from `name -flags` to `name` and then to the bound of all classes together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from worldline.errors import ConfigError
+from worldline.types import Frozen, JsonDict
+
+__all__ = ["Calibration", "Kind", "Trust", "load_calibration", "shipped_calibration"]
+
+Kind = Literal["kernel", "guess", "state", "stateless", "action", "generated"]
+"""`kernel`: known answers of the kernel; `guess`: its unknown ones; `state`, `stateless`, `action`: recalls by
+how they matched; `generated`: a model's answers."""
+
+_UNMEASURED: dict[Kind, float] = {
+    "kernel": 0.6,
+    "guess": 0.1,
+    "state": 0.8,
+    "stateless": 0.6,
+    "action": 0.2,
+    "generated": 0.2,
+}
+
+
+class Trust(Frozen):
+    """Counts of one class and the lower confidence bound of its exact rate."""
+
+    n: Annotated[int, Field(ge=0)]
+    exact: Annotated[int, Field(ge=0)]
+    lower: Annotated[float, Field(ge=0, le=1)]
+
+
+class Calibration(Frozen):
+    """Trust by kind and class. Class `*` holds a kind as a whole."""
+
+    schema_version: Literal[1] = 1
+    domain: str
+    data: JsonDict = Field(default_factory=dict)
+    """What it was measured on: split, hash, counts, versions."""
+    trust: dict[Kind, dict[str, Trust]] = Field(default_factory=dict)
+
+    def confidence(self, kind: Kind, classes: Iterable[str] = ()) -> float:
+        """Return the lower bound of the weakest class, or of the kind as a whole where there are no classes."""
+        table = self.trust.get(kind, {})
+        bounds = [self._bound(table, kind, name) for name in classes]
+        return min(bounds) if bounds else self._bound(table, kind, "*")
+
+    @staticmethod
+    def _bound(table: dict[str, Trust], kind: Kind, name: str) -> float:
+        for key in (name, name.split(" ", 1)[0], "*"):
+            if key in table:
+                return table[key].lower
+        return _UNMEASURED[kind]
+
+
+def load_calibration(text: str, source: str) -> Calibration:
+    """Read a calibration file.
+
+    Raises:
+        ConfigError: It is not one.
+    """
+    try:
+        return Calibration.model_validate_json(text)
+    except ValidationError as exc:
+        raise ConfigError(
+            f"{source}: not a calibration file: {exc}", hint="make one with `worldline calibrate`"
+        ) from exc
+
+
+@cache
+def shipped_calibration(domain: str) -> Calibration:
+    """Return the calibration that ships with the package; an empty one where the domain has none."""
+    file = resources.files("worldline.engines").joinpath("calibrations", f"{domain}.json")
+    if not file.is_file():
+        return Calibration(domain=domain)
+    return load_calibration(file.read_text(encoding="utf-8"), f"{domain}.json")

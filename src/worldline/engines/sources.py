@@ -1,0 +1,150 @@
+"""The sources of an observation: kernel, memory and model, each giving a candidate with its confidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from worldline.domains import get_domain
+from worldline.engines.base import EngineParts
+from worldline.engines.calibration import Calibration, Kind
+from worldline.kernels.base import Kernel, Proposal
+from worldline.memory import Memory, Transition, mask_foreign
+from worldline.memory.index import environment_key, footprint_key
+from worldline.models.base import Message
+from worldline.types import Action, JsonDict, Observation, Origin, Turn, Usage, WorldSpec
+
+__all__ = ["Candidate", "KernelSource", "ModelSource", "RecallSource"]
+
+_STATE_CHARACTERS = 4000
+_EVIDENCE_CHARACTERS = 800
+_SESSION_CHARACTERS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One possible observation."""
+
+    observation: Observation
+    origin: Origin
+    confidence: float
+    evidence: str
+    sure: bool = True
+    """False: only a guess, whatever its confidence."""
+    done: bool = False
+    reasoning: str | None = None
+    usage: Usage | None = None
+    extra: JsonDict = field(default_factory=dict)
+
+
+class KernelSource:
+    """Answers computed by executable state."""
+
+    def __init__(self, kernel: Kernel, calibration: Calibration) -> None:
+        self.kernel = kernel
+        self._calibration = calibration
+
+    def candidate(self, action: Action) -> tuple[Candidate, Proposal]:
+        """Run the action on a trial state and weigh the answer by the measured trust of its classes."""
+        proposal = self.kernel.propose(action)
+        kind: Kind = "kernel" if proposal.known else "guess"
+        candidate = Candidate(
+            observation=proposal.observation,
+            origin=Origin.COMPUTED,
+            confidence=self._calibration.confidence(kind, proposal.classes),
+            evidence=proposal.why,
+            sure=proposal.known,
+            done=proposal.ended,
+            extra={"classes": list(proposal.classes)},
+        )
+        return candidate, proposal
+
+
+class RecallSource:
+    """Answers recorded in reality."""
+
+    def __init__(self, memory: Memory, world: WorldSpec, calibration: Calibration) -> None:
+        self._memory = memory
+        self._world = world
+        self._environment = environment_key(world)
+        self._calibration = calibration
+
+    def candidate(self, action: Action, kernel: Kernel | None) -> Candidate | None:
+        """Look the action up; `kernel` tells what it would read now."""
+        key = footprint_key(kernel.footprint(action)) if kernel is not None else None
+        hit = self._memory.recall(self._world, action, key, self._environment)
+        if hit is None:
+            return None
+        return Candidate(
+            observation=hit.transition.observation,
+            origin=Origin.RECALLED,
+            confidence=self._calibration.confidence(hit.kind) * hit.agreement,
+            evidence=f"recorded transition {hit.transition.id} ({hit.kind}, {hit.votes} matching)",
+            sure=hit.kind != "action",
+        )
+
+    def nearest(self, action: Action, k: int) -> list[Transition]:
+        """Return the `k` lexically nearest recorded transitions."""
+        return self._memory.nearest(self._world.domain, action, k)
+
+
+class ModelSource:
+    """Answers written by a language model."""
+
+    def __init__(self, world: WorldSpec, parts: EngineParts, calibration: Calibration) -> None:
+        assert parts.model is not None
+        self._world = world
+        self._model = parts.model
+        self._sampling = parts.sampling
+        self._calibration = calibration
+
+    async def candidate(
+        self,
+        action: Action,
+        history: Sequence[Turn],
+        kernel: Kernel | None = None,
+        partial: Candidate | None = None,
+        evidence: Sequence[Transition] = (),
+    ) -> Candidate:
+        """Ask the model.
+
+        Raises:
+            ModelError: It gave no usable answer.
+        """
+        domain = get_domain(self._world.domain)
+        notes = _notes(action, history, kernel, partial, evidence)
+        laid_out = domain.messages(self._world, history, action, notes=notes)
+        messages: list[Message] = [Message(role=m["role"], content=m["content"]) for m in laid_out]  # type: ignore[typeddict-item]
+        answer = await self._model.complete(messages, self._sampling)
+        return Candidate(
+            observation=domain.parse_answer(answer.content, self._world),
+            origin=Origin.GENERATED,
+            confidence=self._calibration.confidence("generated", (self._model.name,)),
+            evidence=f"written by {answer.model or self._model.name}",
+            reasoning=answer.reasoning,
+            usage=answer.usage,
+            extra={"finish_reason": answer.finish_reason, "cached": answer.cached},
+        )
+
+
+def _notes(
+    action: Action,
+    history: Sequence[Turn],
+    kernel: Kernel | None,
+    partial: Candidate | None,
+    evidence: Sequence[Transition],
+) -> dict[str, str]:
+    """What is known beside the history, for the last user message of the prompt."""
+    notes: dict[str, str] = {}
+    if kernel is not None:
+        notes["state"] = json.dumps(kernel.describe(), ensure_ascii=False)[:_STATE_CHARACTERS]
+    if partial is not None and partial.observation.text:
+        notes["partial"] = partial.observation.text[:_STATE_CHARACTERS]
+    if evidence:
+        here = action.render() + "".join(t.action.render() + t.observation.text for t in history)[-_SESSION_CHARACTERS:]
+        shown = [
+            f"$ {t.action.render()}\n{mask_foreign(t.observation.text, here)}"[:_EVIDENCE_CHARACTERS] for t in evidence
+        ]
+        notes["evidence"] = "\n\n".join(shown)
+    return notes
