@@ -1,0 +1,59 @@
+"""What a trajectory format is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import ValidationError
+
+from worldline.formats.source import InputFile, SkippedRecord
+from worldline.types import Source, Trajectory
+
+__all__ = ["Format", "WritableFormat", "first_problem"]
+
+
+@runtime_checkable
+class Format(Protocol):
+    """One way to write trajectories down. Reading turns bad records into notices and never raises for them."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Usual ends of file names, for messages and default output names; detection goes by content."""
+
+    def sniff(self, value: Any) -> str | None:
+        """Tell from a file's first JSON value (maybe cut off) why it is this format, or None if it is not."""
+
+    def read(self, file: InputFile, source: Source) -> Iterator[Trajectory | SkippedRecord]:
+        """Yield the trajectories in file order.
+
+        Args:
+            file: Where to read.
+            source: What the trajectories are, where the file itself does not say.
+        """
+
+
+@runtime_checkable
+class WritableFormat(Format, Protocol):
+    """A format that can also be written: one JSON value a line, so that one trajectory is a JSON document."""
+
+    def line(self, trajectory: Trajectory) -> str:
+        """Lay out one trajectory as JSON text without a newline in it.
+
+        Raises:
+            FormatError: It holds something that JSON cannot (NaN, a lone surrogate).
+        """
+
+
+def first_problem(exc: ValidationError, prefix: Callable[[tuple[int | str, ...]], str] | None = None) -> str:
+    """Say in one sentence where and how data does not fit a model, and how many problems follow."""
+    errors = exc.errors(include_url=False, include_context=False, include_input=False)
+    first = errors[0]
+    place = prefix(first["loc"]) if prefix else ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        message = "unknown field"
+    elif first["type"] == "missing":
+        message = "missing"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{place}: {message}{more}" if place else f"{message}{more}"

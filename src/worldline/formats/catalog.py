@@ -1,0 +1,132 @@
+"""The formats there are, and which one a file is in, told by its content."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic_core import from_json
+
+from worldline.errors import ConfigError, FormatError
+from worldline.formats.base import Format, WritableFormat
+from worldline.formats.source import InputFile
+from worldline.registry import Registry
+
+__all__ = ["Detection", "detect_format", "format_names", "get_format", "recognise", "writable_format"]
+
+_FORMATS = Registry(
+    "format",
+    "worldline.formats",
+    {
+        "worldline": "worldline.formats.worldline_jsonl:WORLDLINE",
+        "atif": "worldline.formats.atif:ATIF",
+        "openai": "worldline.formats.openai_chat:OPENAI_CHAT",
+        "steps": "worldline.formats.steps:STEPS",
+        "tau_bench": "worldline.formats.tau_bench:TAU_BENCH",
+    },
+)
+
+_LOOKED_AT = 20
+"""Lines tried before a file counts as unknown: a damaged first line does not hide the format."""
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The format a file is in, and what told so."""
+
+    name: str
+    why: str
+
+
+def format_names(*, writable: bool = False) -> list[str]:
+    """Return the names of all formats, or of those that can also be written."""
+    names = _FORMATS.names()
+    return [name for name in names if isinstance(get_format(name), WritableFormat)] if writable else names
+
+
+def get_format(name: str) -> Format:
+    """Return the format called `name`.
+
+    Raises:
+        ConfigError: There is none; the hint lists those there are.
+    """
+    return cast(Format, _FORMATS.load(name))
+
+
+def writable_format(name: str) -> WritableFormat:
+    """Return the format called `name`, which must be one that can be written.
+
+    Raises:
+        ConfigError: There is none, or it can only be read.
+    """
+    found = get_format(name)
+    if not isinstance(found, WritableFormat):
+        raise ConfigError(
+            f"format {name!r} can only be read", hint=f"writable: {', '.join(format_names(writable=True))}"
+        )
+    return found
+
+
+def detect_format(path: str | Path) -> Detection:
+    """Tell a file's format from its content.
+
+    Raises:
+        FormatError: It is empty, missing, a directory, not JSON, or JSON of no known shape.
+    """
+    return recognise(InputFile(path))
+
+
+def recognise(file: InputFile) -> Detection:
+    """Tell the format of an open input file, as :func:`detect_format` does."""
+    head = file.head()
+    if not head.strip():
+        raise file.error("the file is empty", hint="a trajectory file was expected")
+    seen: Any = None
+    for value in _values(head):
+        if seen is None:
+            seen = value
+        for name in _FORMATS.names():
+            why = get_format(name).sniff(value)
+            if why is not None:
+                return Detection(name, why)
+    raise _unknown(file, head, seen)
+
+
+def _unknown(file: InputFile, head: bytes, seen: Any) -> FormatError:
+    shape = "it is not JSON"
+    if isinstance(seen, dict):
+        shape = f"it holds a JSON object with the keys {', '.join(sorted(map(str, seen))[:8]) or '(none)'}"
+    elif isinstance(seen, list):
+        shape = "it holds a JSON list of something else"
+    elif b"\0" in head[:4096]:
+        shape = "it holds NUL bytes: binary, UTF-16 or damaged"
+    known = ", ".join(_FORMATS.names())
+    return file.error(f"no known trajectory format: {shape}", hint=f"known: {known}; name one with --format")
+
+
+def _values(head: bytes) -> Iterator[Any]:
+    """Yield what the file may hold: its first lines, and the start of it as one cut-off value."""
+    head = _SURROGATE_ESCAPE.sub(rb"\\ufffd", head)
+    lines = [line for line in io.BytesIO(head) if line.strip()][:_LOOKED_AT]
+    for line in lines:
+        value = _parse(line, partial=False)
+        if isinstance(value, dict | list):
+            yield value
+    value = _parse(head, partial=True)
+    if isinstance(value, dict | list):
+        yield value
+    value = _parse(lines[0], partial=True)
+    if isinstance(value, dict | list):
+        yield value
+
+
+def _parse(data: bytes, *, partial: bool) -> Any:
+    try:
+        return from_json(data, allow_partial="trailing-strings" if partial else False)
+    except ValueError:
+        return None

@@ -1,0 +1,109 @@
+r"""Reading JSON text strictly, and keeping what Unicode text cannot hold: lone surrogates.
+
+`"\ud800"` is valid JSON though no valid Unicode string. Its text becomes U+FFFD and the exact value is kept as
+the base64 of its WTF-8 bytes (UTF-8 that also encodes surrogates), the same way as bytes that are not UTF-8
+(:func:`worldline.types.decode`).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any, NoReturn
+
+__all__ = ["JsonTextError", "Scrubbed", "load_json", "raw_of", "scrub", "verbatim"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class JsonTextError(ValueError):
+    """Text is not JSON; `line` counts from 1 within the text."""
+
+    def __init__(self, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class Scrubbed(str):
+    """Text whose lone surrogates were replaced by U+FFFD; `raw` is the base64 of the exact WTF-8 bytes."""
+
+    raw: str
+
+    @classmethod
+    def of(cls, text: str) -> Scrubbed:
+        """Scrub `text`, which holds lone surrogates."""
+        clean = cls(_SURROGATE.sub("\ufffd", text))
+        clean.raw = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii")
+        return clean
+
+
+def raw_of(text: str) -> str | None:
+    """Return the `raw` entry that belongs beside `text`, or None where the text says it all."""
+    return text.raw if isinstance(text, Scrubbed) else None
+
+
+def verbatim(text: str, raw: str | None) -> str:
+    """Undo :class:`Scrubbed` for JSON output: the string with its lone surrogates, where `raw` is WTF-8."""
+    if raw is None:
+        return text
+    try:
+        return base64.b64decode(raw, validate=True).decode("utf-8", "surrogatepass")
+    except ValueError:
+        return text
+
+
+def scrub(value: Any) -> Any:
+    """Replace every string with lone surrogates inside a JSON value by its :class:`Scrubbed` form."""
+    if isinstance(value, str):
+        return Scrubbed.of(value) if _SURROGATE.search(value) else value
+    if isinstance(value, list):
+        return [scrub(item) for item in value]
+    if isinstance(value, dict):
+        return {str(scrub(key)): scrub(item) for key, item in value.items()}
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise JsonTextError(f"{name} is not JSON")
+
+
+def load_json(text: str, start: int | None = None) -> Any:
+    """Parse JSON text strictly: no NaN or Infinity, lone surrogates scrubbed.
+
+    Args:
+        text: The text.
+        start: Where given, parse one value that begins there and return `(value, end)`; otherwise the whole
+            text must be one value.
+
+    Raises:
+        JsonTextError: The text is not JSON, too deeply nested, or holds a number too long to read.
+    """
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    try:
+        if start is None:
+            value, end = decoder.decode(text), len(text)
+        else:
+            value, end = decoder.raw_decode(text, start)
+        escaped = text if start is None else text[start:end]
+        if "\\u" in escaped and _SURROGATE_ESCAPE.search(escaped):
+            value = scrub(value)
+    except json.JSONDecodeError as exc:
+        raise JsonTextError(_explain(text, exc), exc.lineno) from exc
+    except RecursionError as exc:
+        raise JsonTextError("nested too deeply to read") from exc
+    except JsonTextError:
+        raise
+    except ValueError as exc:  # an integer beyond Python's digit limit
+        raise JsonTextError(str(exc).split(";")[0]) from exc
+    return value if start is None else (value, end)
+
+
+def _explain(text: str, exc: json.JSONDecodeError) -> str:
+    seen = text[exc.pos : exc.pos + 20]
+    if "\0" in seen[:1] or (not seen and "\0" in text):
+        return f"NUL bytes instead of JSON at column {exc.colno}: the file is damaged"
+    if not seen.strip():
+        return f"the JSON value breaks off at column {exc.colno}"
+    return f"not JSON: {exc.msg} at column {exc.colno}, before {seen!r}"
