@@ -1,0 +1,80 @@
+"""The journal of a benchmark run: finished trajectories, so that a killed run goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from worldline.bench.metrics import TurnScore
+from worldline.errors import StorageError, boundary
+
+__all__ = ["Journal"]
+
+
+class Journal:
+    """Scored turns by trajectory, appended line by line to a file that begins with the run's fingerprint.
+
+    Args:
+        path: The file; made if missing. A file of another run (another fingerprint) is started anew; a torn last
+            line is dropped.
+        fingerprint: Hash of everything the scores depend on.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+
+    def __init__(self, path: Path, fingerprint: str) -> None:
+        self._path = path
+        self._done: dict[str, list[TurnScore]] = {}
+        with boundary(StorageError, f"opening {path}"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            kept = self._read(fingerprint)
+            self._file: IO[bytes] = path.open("r+b" if kept else "wb")
+            self._file.truncate(kept)
+            self._file.seek(kept)
+            if not kept:
+                self._write(json.dumps({"fingerprint": fingerprint}))
+
+    def __len__(self) -> int:
+        return len(self._done)
+
+    def get(self, trajectory: str) -> list[TurnScore] | None:
+        """Return the scores of a finished trajectory, or None."""
+        return self._done.get(trajectory)
+
+    def add(self, trajectory: str, scores: Sequence[TurnScore]) -> None:
+        """Keep the scores of a finished trajectory, on disk before this returns."""
+        rows = [score.model_dump(mode="json", exclude_defaults=True) for score in scores]
+        with boundary(StorageError, f"writing {self._path}"):
+            self._write(json.dumps({"trajectory": trajectory, "scores": rows}))
+        self._done[trajectory] = list(scores)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, line: str) -> None:
+        self._file.write(line.encode("utf-8") + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _read(self, fingerprint: str) -> int:
+        """Read what can be used and return how many bytes of the file that is."""
+        if not self._path.exists():
+            return 0
+        data = self._path.read_bytes()
+        kept = 0
+        for number, line in enumerate(data.split(b"\n")[:-1]):
+            try:
+                value = json.loads(line)
+                if number == 0 and value.get("fingerprint") != fingerprint:
+                    return 0
+                if number:
+                    self._done[value["trajectory"]] = [TurnScore.model_validate(row) for row in value["scores"]]
+            except (ValueError, KeyError, AttributeError):
+                break
+            kept += len(line) + 1
+        return kept

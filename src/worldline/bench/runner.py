@@ -1,0 +1,131 @@
+"""Teacher-forced runs: each turn is predicted after the true history, compared, and then absorbed as it was."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from worldline.bench.journal import Journal
+from worldline.bench.metrics import TurnScore
+from worldline.domains import get_domain
+from worldline.domains.base import Comparison
+from worldline.engines import Engine
+from worldline.errors import WorldlineError
+from worldline.memory import Memory
+from worldline.types import Observation, Prediction, Trajectory, Turn, WorldSpec
+
+__all__ = ["EngineFactory", "run", "score_trajectory"]
+
+EngineFactory = Callable[[WorldSpec], Engine]
+
+_WORST = Comparison(exact=False, error_agrees=False, rouge_l=0.0, structured=False)
+
+
+def run(
+    trajectories: Iterable[Trajectory],
+    factory: EngineFactory,
+    *,
+    memory: Memory | None = None,
+    journal: Journal | None = None,
+    on_done: Callable[[Trajectory], None] | None = None,
+) -> list[TurnScore]:
+    """Score an engine on trajectories, one after the other.
+
+    Args:
+        trajectories: Observed trajectories; every turn is scored.
+        factory: Builds the engine for a trajectory's world.
+        memory: What is recorded, to tell the knowable slice.
+        journal: Where finished trajectories are kept; those already in it are not run again.
+        on_done: Called after each trajectory, for progress.
+    """
+    scores: list[TurnScore] = []
+    with asyncio.Runner() as runner:
+        for trajectory in trajectories:
+            done = journal.get(trajectory.id) if journal is not None else None
+            if done is None:
+                done = runner.run(score_trajectory(trajectory, factory, memory))
+                if journal is not None:
+                    journal.add(trajectory.id, done)
+            scores.extend(done)
+            if on_done is not None:
+                on_done(trajectory)
+    return scores
+
+
+async def score_trajectory(
+    trajectory: Trajectory, factory: EngineFactory, memory: Memory | None = None
+) -> list[TurnScore]:
+    """Predict and score every turn of one trajectory, teacher-forced."""
+    domain = get_domain(trajectory.world.domain)
+    engine = factory(trajectory.world)
+    scores = []
+    try:
+        for number, turn in enumerate(trajectory.turns):
+            history = trajectory.turns[:number]
+            began = time.perf_counter()
+            prediction, failure = await _predict(engine, turn, history)
+            middle = time.perf_counter()
+            compared = domain.compare(prediction.observation, turn.observation) if prediction else _WORST
+            after = time.perf_counter()
+            engine.absorb(turn)
+            seconds = (middle - began) + (time.perf_counter() - after)
+            knowable = _knowable(trajectory, number, prediction, memory)
+            scores.append(_score(trajectory, number, prediction, compared, failure, seconds, knowable))
+    finally:
+        engine.close()
+    return scores
+
+
+async def _predict(
+    engine: Engine, turn: Turn, history: Sequence[Turn]
+) -> tuple[Prediction | None, WorldlineError | None]:
+    """A failed prediction is data: it counts as wrong and is shown apart."""
+    try:
+        return await engine.predict(turn.action, history), None
+    except WorldlineError as error:
+        return None, error
+
+
+def _knowable(trajectory: Trajectory, number: int, prediction: Prediction | None, memory: Memory | None) -> bool:
+    """Design section 8: same action recorded or earlier in the session, or computable by the kernel."""
+    action = trajectory.turns[number].action
+    if any(turn.action.render() == action.render() for turn in trajectory.turns[:number]):
+        return True
+    if memory is not None and memory.recall(trajectory.world, action, None) is not None:
+        return True
+    return prediction is not None and prediction.origin == "computed" and not prediction.abstained
+
+
+def _score(
+    trajectory: Trajectory,
+    number: int,
+    prediction: Prediction | None,
+    compared: Comparison,
+    failure: WorldlineError | None,
+    seconds: float,
+    knowable: bool,
+) -> TurnScore:
+    turn = trajectory.turns[number]
+    return TurnScore(
+        trajectory=trajectory.id,
+        turn=number,
+        cluster=trajectory.family or trajectory.id,
+        exact=compared.exact,
+        error_agrees=compared.error_agrees,
+        structured=compared.structured,
+        rouge_l=compared.rouge_l,
+        confidence=prediction.confidence if prediction else 0.0,
+        abstained=prediction.abstained if prediction else True,
+        origin=str(prediction.origin) if prediction else "none",
+        determined=turn.determined,
+        knowable=knowable,
+        silent=_silent(turn.observation),
+        seconds=seconds,
+        classes=tuple(prediction.extra.get("classes", ())) if prediction else (),
+        failure=type(failure).__name__ if failure else None,
+    )
+
+
+def _silent(truth: Observation) -> bool:
+    return truth.text == "" and not truth.exit_code and not truth.is_error

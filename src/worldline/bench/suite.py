@@ -1,0 +1,180 @@
+"""Worldline-Real: our recordings, or anybody's trajectories, through any engine, into one table."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worldline import __version__
+from worldline.bench.baselines import BASELINES, build_baseline
+from worldline.bench.journal import Journal
+from worldline.bench.metrics import BenchRow, TurnScore, row
+from worldline.bench.runner import EngineFactory, run
+from worldline.engines import ENGINE_NAMES, EngineOptions, EngineParts, build_engine
+from worldline.errors import ConfigError, unknown_name
+from worldline.formats import read_trajectories
+from worldline.memory import Memory
+from worldline.recordings import path as recording_path
+from worldline.types import Source, Trajectory, WorldSpec, content_id
+
+__all__ = ["BENCH_ENGINES", "Suite", "engine_factory", "load_suite", "measure"]
+
+BENCH_ENGINES = (*BASELINES, "grounded", "kernel", "recall", "model", "real")
+DEFAULT_ENGINES = (*BASELINES, "grounded")
+NETWORK = re.compile(r"\b(?:curl|wget|https?|git\s+clone)\b")
+"""A command that needs the network, by the words of the external check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """What is measured on."""
+
+    domain: str
+    split: str
+    trajectories: tuple[Trajectory, ...]
+    left_out: int = 0
+    """Trajectories dropped because they need the network."""
+
+    @property
+    def turns(self) -> int:
+        """Number of turns."""
+        return sum(len(t.turns) for t in self.trajectories)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the trajectories and their order."""
+        return content_id([t.id for t in self.trajectories])
+
+
+def load_suite(
+    domain: str,
+    split: str,
+    *,
+    data: Path | None = None,
+    world: WorldSpec | None = None,
+    limit: int | None = None,
+    offline_only: bool = False,
+    skip_bad: bool = False,
+) -> Suite:
+    """Load a split of our recordings, or foreign trajectories.
+
+    Args:
+        domain: Which domain's trajectories count.
+        split: `train`, `dev` or `test`; a label only where `data` is given.
+        data: Trajectories of any known format instead of our recordings.
+        world: Starts every trajectory from this world; its task is kept.
+        limit: At most so many trajectories.
+        offline_only: Leave out whole tasks in which any command needs the network.
+        skip_bad: Go on past records that cannot be read.
+
+    Raises:
+        ConfigError: Nothing is left to measure on.
+        FormatError: The data cannot be read.
+    """
+    source = data if data is not None else recording_path(domain, split)
+    found = [t for t in read_trajectories(source, skip_bad=skip_bad) if t.world.domain == domain and t.turns]
+    simulated = sum(t.source is not Source.OBSERVED for t in found)
+    if simulated:
+        raise ConfigError(f"{source}: {simulated} trajectories are simulated", hint="measure on observed ones only")
+    kept = list(_offline(found)) if offline_only else found
+    if world is not None:
+        kept = [_started_from(t, world) for t in kept]
+    if not kept:
+        raise ConfigError(f"{source}: no {domain} trajectories", hint="check --domain and the file")
+    return Suite(domain, data.name if data else split, tuple(kept[:limit]), len(found) - len(kept))
+
+
+def engine_factory(
+    name: str, memory: Memory, options: EngineOptions, parts: EngineParts, root: Path | None = None
+) -> EngineFactory:
+    """Return what builds engine or baseline `name` for each trajectory.
+
+    Raises:
+        ConfigError: The name is unknown.
+    """
+    if name in BASELINES:
+        return lambda world: build_baseline(name, world, memory)
+    if name == "real":
+        from worldline.bench.reality import Reality
+
+        return lambda world: Reality(world, root)
+    if name not in ENGINE_NAMES:
+        raise unknown_name("engine", name, BENCH_ENGINES)
+    return lambda world: build_engine(name, world, options, parts)
+
+
+def measure(
+    suite: Suite,
+    names: Sequence[str],
+    *,
+    memory: Memory,
+    options: EngineOptions | None = None,
+    parts: EngineParts | None = None,
+    journal: Path | None = None,
+    seed: int = 0,
+    on_engine: Callable[[str], Callable[[Trajectory], None]] | None = None,
+) -> tuple[list[BenchRow], dict[str, list[TurnScore]]]:
+    """Measure engines on a suite.
+
+    Args:
+        suite: What to measure on.
+        names: Engines and baselines, each giving a row.
+        memory: Recorded transitions for recall, evidence and the baselines.
+        options: Thresholds.
+        parts: Model, memory and calibration of the engines.
+        journal: Stem of the journal files; with it a killed run goes on where it was.
+        seed: Seed of the bootstrap.
+        on_engine: Called with an engine's name before it runs; returns the callback for finished trajectories.
+
+    Returns:
+        The rows, and every engine's scored turns.
+    """
+    options, parts = options or EngineOptions(), parts or EngineParts(memory=memory)
+    rows, scores = [], {}
+    for name in names:
+        model = parts.model.name if parts.model is not None and name in ("model", "grounded") else None
+        kept = _journal(journal, name, suite, model, options) if journal is not None else None
+        done = run(
+            suite.trajectories,
+            engine_factory(name, memory, options, parts),
+            memory=memory,
+            journal=kept,
+            on_done=on_engine(name) if on_engine else None,
+        )
+        if kept is not None:
+            kept.close()
+        scores[name] = done
+        rows.append(row(done, engine=name, model=model, domain=suite.domain, split=suite.split, seed=seed))
+    return rows, scores
+
+
+def _journal(stem: Path, name: str, suite: Suite, model: str | None, options: EngineOptions) -> Journal:
+    fingerprint = content_id([__version__, name, suite.fingerprint, model, options.model_dump(mode="json"), _code()])
+    return Journal(stem.with_name(f"{stem.name}.{name}.journal"), fingerprint)
+
+
+def _code() -> str:
+    """Hash of the package's own files, so that scores of other code are never taken over."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*")):
+        if path.suffix in (".py", ".json", ".j2"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _offline(trajectories: Iterable[Trajectory]) -> Iterable[Trajectory]:
+    by_task: dict[str, list[Trajectory]] = {}
+    for trajectory in trajectories:
+        by_task.setdefault(trajectory.world.task or trajectory.id, []).append(trajectory)
+    for group in by_task.values():
+        if not any(NETWORK.search(turn.action.render()) for t in group for turn in t.turns):
+            yield from group
+
+
+def _started_from(trajectory: Trajectory, world: WorldSpec) -> Trajectory:
+    started = world.model_copy(update={"task": trajectory.world.task})
+    return trajectory.model_copy(update={"world": started})

@@ -1,0 +1,73 @@
+"""The fidelity table, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from worldline.bench.metrics import BenchRow, TurnScore
+
+__all__ = ["failure_table", "fidelity_table"]
+
+
+def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
+    """Lay out bench rows; shares in percent."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    table.add_column("engine")
+    for column in (
+        "exact",
+        "95% CI",
+        "determined",
+        "n det.",
+        "knowable",
+        "errors agree",
+        "ROUGE-L",
+        "abstained",
+        "@50%",
+        "@70%",
+        "@90%",
+        "AUROC",
+        "s/1000",
+    ):
+        table.add_column(column, justify="right")
+    for row in rows:
+        interval = "-" if row.exact_ci is None else f"{100 * row.exact_ci[0]:.1f}-{100 * row.exact_ci[1]:.1f}"
+        table.add_row(
+            row.engine + (f"\n{row.model}" if row.model else ""),
+            _percent(row.exact),
+            interval,
+            _percent(row.exact_session_determined),
+            str(row.n_session_determined),
+            f"{_percent(row.exact_knowable)} ({row.n_knowable})",
+            _percent(row.error_agreement),
+            _percent(row.rouge_l),
+            _percent(row.abstained),
+            *(_percent(value) for value in row.exact_at_coverage.values()),
+            "-" if row.auroc is None else f"{row.auroc:.3f}",
+            "-" if row.seconds_per_1000 is None else f"{row.seconds_per_1000:.2f}",
+        )
+    return table
+
+
+def failure_table(scores: Sequence[TurnScore], limit: int = 25) -> Table:
+    """Count wrong answers by action class, most frequent first, with how many of the class were right."""
+    wrong: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    abstained: Counter[str] = Counter()
+    for score in scores:
+        for name in {name.split(" ", 1)[0] for name in score.classes} or {"?"}:
+            (right if score.exact else wrong)[name] += 1
+            abstained[name] += score.abstained
+    table = Table(title="wrong answers by program", title_justify="left", header_style="bold")
+    table.add_column("program")
+    for column in ("wrong", "right", "abstained"):
+        table.add_column(column, justify="right")
+    for name, count in wrong.most_common(limit):
+        table.add_row(name, str(count), str(right[name]), str(abstained[name]))
+    return table
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}"

@@ -1,0 +1,112 @@
+"""`worldline bench`: measure world models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from worldline.cli.options import json_file_option, model_option, write_json
+from worldline.errors import require_extra
+from worldline.types import Trajectory
+
+__all__ = ["bench"]
+
+
+@click.group()
+def bench() -> None:
+    """Measure how faithful a world model is."""
+
+
+@bench.command("real")
+@click.option("--domain", default="terminal", show_default=True, help="Domain to measure.")
+@click.option("--engine", "engines", multiple=True, help="Engine or baseline; repeat for several rows.")
+@click.option(
+    "--split", type=click.Choice(["train", "dev", "test"]), default="test", show_default=True, help="Recorded split."
+)
+@click.option("--data", type=click.Path(exists=True, path_type=Path), help="Trajectories of any known format instead.")
+@click.option("--world", type=click.Path(exists=True, path_type=Path), help="World that every trajectory starts from.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many trajectories.")
+@click.option("--offline-only", is_flag=True, help="Leave out tasks with a command that needs the network.")
+@click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
+@click.option("--ceiling", is_flag=True, help="Add what the real shell answers today (needs the sandbox).")
+@click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True)
+@click.option("--failures", is_flag=True, help="Also count the last engine's wrong answers by program.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap and of sampling.")
+@model_option
+@json_file_option
+def real(
+    domain: str,
+    engines: tuple[str, ...],
+    split: str,
+    data: Path | None,
+    world: Path | None,
+    limit: int | None,
+    offline_only: bool,
+    skip_bad: bool,
+    ceiling: bool,
+    min_confidence: float,
+    failures: bool,
+    seed: int,
+    model: str | None,
+    json_file: Path | None,
+) -> None:
+    """Print the fidelity table of Worldline-Real: teacher-forced, judge-free, on recorded reality.
+
+    With --json FILE the rows are written there, and finished trajectories are kept beside it, so that a run that
+    was killed goes on where it was. FILE may be `-` for standard output.
+    """
+    require_extra("scipy", "bench")
+    from worldline.bench.suite import DEFAULT_ENGINES, load_suite, measure
+    from worldline.bench.table import failure_table, fidelity_table
+    from worldline.engines import EngineOptions, EngineParts
+    from worldline.memory.shipped import shipped_memory
+    from worldline.models.base import Sampling
+    from worldline.models.config import resolve_model
+    from worldline.worlds import load_world_file
+
+    console = Console(stderr=True)
+    suite = load_suite(
+        domain,
+        split,
+        data=data,
+        world=load_world_file(world) if world else None,
+        limit=limit,
+        offline_only=offline_only,
+        skip_bad=skip_bad,
+    )
+    memory = shipped_memory(domain)
+    names = [*(engines or DEFAULT_ENGINES), *(["real"] if ceiling else [])]
+    parts = EngineParts(
+        model=resolve_model(model) if model else None, memory=memory, sampling=Sampling(seed=seed) if model else None
+    )
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+
+        def watch(name: str) -> Callable[[Trajectory], None]:
+            task = progress.add_task(name, total=len(suite.trajectories))
+            return lambda trajectory: progress.advance(task)
+
+        rows, scores = measure(
+            suite,
+            names,
+            memory=memory,
+            options=EngineOptions(min_confidence=min_confidence, seed=seed),
+            parts=parts,
+            journal=json_file if json_file and str(json_file) != "-" else None,
+            seed=seed,
+            on_engine=watch,
+        )
+    if json_file is not None:
+        write_json(json_file, [row.model_dump(mode="json") for row in rows])
+    if str(json_file) == "-":
+        return
+    out = Console(width=None if Console().is_terminal else 180)
+    left_out = f", {suite.left_out} tasks left out (network)" if suite.left_out else ""
+    size = f"{suite.turns} turns in {len(suite.trajectories)} sessions{left_out}"
+    title = f"Worldline-Real {domain} {suite.split}: {size}, seed {seed}"
+    out.print(fidelity_table(rows, title))
+    if failures and names:
+        out.print(failure_table(scores[names[-1]]))
