@@ -114,11 +114,17 @@ class Session:
 
     @classmethod
     def start(
-        cls, world: WorldSpec, engine: str, options: EngineOptions, parts: EngineParts, store: EventStore
+        cls,
+        world: WorldSpec,
+        engine: str,
+        options: EngineOptions,
+        parts: EngineParts,
+        store: EventStore,
+        session_id: str | None = None,
     ) -> Session:
-        """Start a new session in the world's initial state."""
+        """Start a new session in the world's initial state, under a name of its own or a given one."""
         built = build_engine(engine, world, options, parts)
-        record = store.create(world, engine, options.model_dump(mode="json"))
+        record = store.create(world, engine, options.model_dump(mode="json"), session_id=session_id)
         return cls(record, store, built, parts)
 
     @classmethod
@@ -174,6 +180,14 @@ class Session:
     def done(self) -> bool:
         """Whether the last turn ended the session."""
         return bool(self._history and self._history[-1].done)
+
+    def check(self, action: Any) -> Action:
+        """Read an action by the domain's grammar without doing it.
+
+        Raises:
+            ActionError: It does not fit the grammar.
+        """
+        return self._domain.parse_action(action)
 
     async def step(self, action: Any) -> StepResult:
         """Do `action` and return what the environment answers, once it is committed to the log.

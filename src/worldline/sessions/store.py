@@ -89,11 +89,21 @@ class EventStore:
         self._db.close()
 
     def create(
-        self, world: WorldSpec, engine: str, options: JsonDict, *, parent: tuple[str, int, int] | None = None
+        self,
+        world: WorldSpec,
+        engine: str,
+        options: JsonDict,
+        *,
+        session_id: str | None = None,
+        parent: tuple[str, int, int] | None = None,
     ) -> SessionRecord:
-        """Add a session; `parent` is `(id, events, turns)` of what it forks from."""
+        """Add a session; `parent` is `(id, events, turns)` of what it forks from.
+
+        Raises:
+            SessionError: There is a session of that id already.
+        """
         parent_id, events, turns = parent or (None, 0, 0)
-        record = SessionRecord(uuid.uuid4().hex[:12], world, engine, options, parent_id, events, turns)
+        record = SessionRecord(session_id or uuid.uuid4().hex[:12], world, engine, options, parent_id, events, turns)
         with self._guard("adding a session"):
             self._db.execute(
                 "INSERT INTO sessions (id, parent, parent_events, parent_turns, world, engine, options)"
@@ -192,7 +202,8 @@ class EventStore:
             yield
         except sqlite3.IntegrityError as exc:
             raise SessionError(
-                f"{what}: another process has written to the same session", hint="fork it instead of sharing it"
+                f"{what}: that is in the log already",
+                hint="another process may be writing to the same session: fork it instead",
             ) from exc
         except (sqlite3.Error, OSError) as exc:
             raise StorageError(

@@ -60,7 +60,8 @@ class SyncSession(AbstractContextManager["SyncSession"]):
 
     def step(self, action: Any) -> StepResult:
         """See :meth:`Session.step`."""
-        return self._portal.call(self._session.step, action)
+        result: StepResult = self._portal.call(self._session.step, action)
+        return result
 
     def observe(self, action: Any, observation: Observation) -> None:
         """See :meth:`Session.observe`."""

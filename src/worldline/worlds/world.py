@@ -56,18 +56,19 @@ class World:
         declared = {"files": dict(files)} if files else {}
         return cls(WorldSpec(domain="terminal", initial_state={**declared, **state}))
 
-    def session(self, engine: str = "grounded", **settings: Any) -> Session:
+    def session(self, engine: str = "grounded", *, session_id: str | None = None, **settings: Any) -> Session:
         """Start a session; use it in an `async with` block.
 
         Args:
             engine: `grounded`, `kernel`, `recall`, `model`, `replay` or `scripted`.
+            session_id: Name of the session in its store; by default a new one is made up.
             **settings: See :meth:`prepare`.
 
         Raises:
             ConfigError: A name is unknown, or something the engine needs is missing.
         """
         options, parts, store = self.prepare(engine, **settings)
-        return Session.start(self.spec, engine, options, parts, store)
+        return Session.start(self.spec, engine, options, parts, store, session_id)
 
     def open(self, engine: str = "grounded", **settings: Any) -> SyncSession:
         """Start a blocking session; use it in a `with` block. Settings are those of :meth:`session`."""

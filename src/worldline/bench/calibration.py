@@ -1,0 +1,112 @@
+"""Measuring trust: how often each kind of answer is exactly right, counted on the dev split (design section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from scipy import stats
+
+from worldline.domains import get_domain
+from worldline.engines.calibration import Calibration, Kind, Trust
+from worldline.kernels import Kernel, build_kernel
+from worldline.memory import Memory
+from worldline.memory.index import footprint_key
+from worldline.types import JsonDict, Trajectory
+
+__all__ = ["Counts", "calibrate", "count", "lower_bound"]
+
+QUANTILE = 0.1
+"""The bound is exceeded with 90% posterior probability."""
+PRIOR_WEIGHT = 2.0
+"""How many observations the broader class is worth in a narrower one's estimate."""
+
+
+@dataclass
+class Counts:
+    """Exact answers and answers, by kind and class."""
+
+    n: dict[tuple[Kind, str], int] = field(default_factory=dict)
+    exact: dict[tuple[Kind, str], int] = field(default_factory=dict)
+
+    def add(self, kind: Kind, classes: Iterable[str], right: bool) -> None:
+        """Count one answer for its classes, for their programs, and for its kind as a whole."""
+        names = {"*"}
+        for name in classes:
+            names |= {name, name.split(" ", 1)[0]}
+        for name in names:
+            self.n[kind, name] = self.n.get((kind, name), 0) + 1
+            self.exact[kind, name] = self.exact.get((kind, name), 0) + right
+
+
+def calibrate(
+    domain: str,
+    trajectories: Sequence[Trajectory],
+    memory: Memory,
+    data: JsonDict,
+    on_done: Callable[[Trajectory], None] | None = None,
+) -> Calibration:
+    """Measure the trust of kernel and memory on recorded trajectories.
+
+    Args:
+        domain: Which domain.
+        trajectories: The dev split; nothing in it may be in `memory`.
+        memory: The train split.
+        data: What the counts come from, stored with them.
+        on_done: Called after each trajectory, for progress.
+    """
+    counts = Counts()
+    for trajectory in trajectories:
+        count(trajectory, build_kernel(trajectory.world), memory, counts)
+        if on_done is not None:
+            on_done(trajectory)
+    return Calibration(domain=domain, data=data, trust=_table(counts))
+
+
+def count(trajectory: Trajectory, kernel: Kernel, memory: Memory, counts: Counts) -> None:
+    """Follow one trajectory and count what kernel and memory would have answered."""
+    compare = get_domain(trajectory.world.domain).compare
+    try:
+        for turn in trajectory.turns:
+            hit = memory.recall(trajectory.world, turn.action, footprint_key(kernel.footprint(turn.action)))
+            if hit is not None:
+                right = compare(hit.transition.observation, turn.observation).exact
+                counts.add(hit.kind, (), right)
+            proposal = kernel.propose(turn.action)
+            right = compare(proposal.observation, turn.observation).exact
+            counts.add("kernel" if proposal.known else "guess", proposal.classes, right)
+            kernel.absorb(turn)
+    finally:
+        kernel.close()
+
+
+def lower_bound(n: int, exact: int, prior: float) -> float:
+    """Lower confidence bound of an exact rate: the `QUANTILE` of its Beta posterior.
+
+    Args:
+        n: Answers counted.
+        exact: Exact ones among them.
+        prior: Rate of the broader class, worth `PRIOR_WEIGHT` answers.
+    """
+    right = exact + PRIOR_WEIGHT * prior
+    wrong = n - exact + PRIOR_WEIGHT * (1 - prior)
+    return float(stats.beta.ppf(QUANTILE, max(right, 1e-6), max(wrong, 1e-6)))
+
+
+def _table(counts: Counts) -> dict[Kind, dict[str, Trust]]:
+    table: dict[Kind, dict[str, Trust]] = {}
+    for kind, name in sorted(counts.n):
+        n, exact = counts.n[kind, name], counts.exact[kind, name]
+        prior = _prior(counts, kind, name)
+        lower = round(lower_bound(n, exact, prior), 4)
+        table.setdefault(kind, {})[name] = Trust(n=n, exact=exact, lower=lower)
+    return table
+
+
+def _prior(counts: Counts, kind: Kind, name: str) -> float:
+    """Exact rate of the next broader class; one half for a kind as a whole."""
+    if name == "*":
+        return 0.5
+    broader = name.split(" ", 1)[0] if " " in name else "*"
+    n = counts.n[kind, broader]
+    return counts.exact[kind, broader] / n if n else 0.5

@@ -1,0 +1,72 @@
+"""`worldline calibrate`: measure how far each kind of answer can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from worldline.cli.options import write_json
+from worldline.errors import require_extra
+from worldline.types import content_id
+
+__all__ = ["calibrate"]
+
+
+@click.command()
+@click.option("--domain", default="terminal", show_default=True)
+@click.option("--data", type=click.Path(exists=True, path_type=Path), help="Trajectories instead of our dev split.")
+@click.option(
+    "--memory", "memory_data", type=click.Path(exists=True, path_type=Path), help="Instead of our train split."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Calibration file; default: the package's own.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many trajectories.")
+def calibrate(domain: str, data: Path | None, memory_data: Path | None, out: Path | None, limit: int | None) -> None:
+    """Replay the dev split and count how often kernel and memory are exactly right, by kind of action.
+
+    The lower confidence bounds become the confidence of their answers. What memory compares to tell whether a
+    recorded answer applies (footprints of the train split) is computed on the way.
+    """
+    require_extra("scipy", "bench")
+    import worldline
+    from worldline.bench.calibration import calibrate as measure
+    from worldline.formats import read_trajectories
+    from worldline.kernels import build_kernel
+    from worldline.memory import Memory
+    from worldline.memory.index import follow
+    from worldline.recordings import path as recording_path
+
+    console = Console(stderr=True)
+    package = Path(worldline.__file__).parent
+    train = list(read_trajectories(memory_data or recording_path(domain, "train")))
+    dev = list(read_trajectories(data or recording_path(domain, "dev")))[:limit]
+    footprints = {
+        t.id: follow(t, build_kernel)
+        for t in track(train, "footprints", console=console, transient=True, disable=not console.is_terminal)
+    }
+    if memory_data is None:
+        write_json(package / "memory" / "footprints" / f"{domain}.json", footprints)
+    memory = Memory.from_trajectories(train, known_footprints=footprints)
+    turns = sum(len(t.turns) for t in dev)
+    facts = {
+        "split": str(data or "dev"),
+        "hash": content_id([t.id for t in dev]),
+        "trajectories": len(dev),
+        "turns": turns,
+        "version": worldline.__version__,
+    }
+    done = track(dev, "dev split", console=console, transient=True, disable=not console.is_terminal)
+    result = measure(domain, list(done), memory, facts)
+    path = out or package / "engines" / "calibrations" / f"{domain}.json"
+    write_json(path, result.model_dump(mode="json"))
+    table = Table(title=f"{domain}: {turns} turns of {facts['split']}", title_justify="left")
+    for column in ("kind", "answers", "exact", "lower bound"):
+        table.add_column(column, justify="left" if column == "kind" else "right")
+    for kind, classes in result.trust.items():
+        whole = classes["*"]
+        table.add_row(kind, str(whole.n), f"{100 * whole.exact / whole.n:.1f}%", f"{whole.lower:.3f}")
+    Console().print(table)
+    click.echo(f"wrote {path}")

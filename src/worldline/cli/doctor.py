@@ -1,0 +1,159 @@
+"""`worldline doctor`: what is installed, what works, what to install."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from worldline import __version__
+from worldline.cli.options import json_flag
+from worldline.errors import WorldlineError
+
+__all__ = ["doctor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report. `needed`: without it the embedded default does not work."""
+
+    name: str
+    works: bool
+    detail: str
+    advice: str = ""
+    needed: bool = False
+
+
+@click.command()
+@json_flag
+def doctor(as_json: bool) -> None:
+    """Say what is installed, what works and what to install. Status 1 if something needed does not work."""
+    findings = [*_platform(), *_computing(), *_recording(), *_data(), *_extras()]
+    if as_json:
+        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        _print(findings)
+    if any(f.needed and not f.works for f in findings):
+        sys.exit(1)
+
+
+def _platform() -> list[Finding]:
+    python = platform.python_version()
+    return [
+        Finding("worldline", True, __version__, needed=True),
+        Finding("python", sys.version_info >= (3, 11), python, "install Python 3.11 or newer", needed=True),
+        Finding("sqlite", sqlite3.sqlite_version_info >= (3, 35), sqlite3.sqlite_version, needed=True),
+    ]
+
+
+def _computing() -> list[Finding]:
+    return [
+        _try("shell kernel", _kernel_runs, "pip install --force-reinstall worldline", needed=True),
+        _try("python kernel", _python_runs, "pip install --force-reinstall pydantic-monty", needed=True),
+    ]
+
+
+def _recording() -> list[Finding]:
+    found = [
+        Finding(name, shutil.which(name) is not None, shutil.which(name) or "not found", f"apt-get install {package}")
+        for name, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux"), ("faketime", "faketime"))
+    ]
+    return [*found, _try("sandbox", _sandbox_runs, "see docs/recording.md")]
+
+
+def _data() -> list[Finding]:
+    return [
+        _try("recordings", _recordings_read, "pip install --force-reinstall worldline", needed=True),
+        _try("calibration", _calibration_reads, "worldline calibrate"),
+    ]
+
+
+def _extras() -> list[Finding]:
+    """One finding per optional dependency, from the package's own metadata."""
+    findings = []
+    for line in requires("worldline") or ():
+        requirement, _, marker = line.partition(";")
+        if "extra ==" not in marker or requirement.startswith("worldline"):
+            continue
+        extra = marker.split("extra ==")[1].strip().strip("'\"")
+        if extra in ("all", "dev"):
+            continue
+        name = requirement.split(">")[0].split("=")[0].split("<")[0].split("[")[0].strip()
+        try:
+            findings.append(Finding(f"{extra}: {name}", True, version(name)))
+        except PackageNotFoundError:
+            findings.append(Finding(f"{extra}: {name}", False, "not installed", f"pip install 'worldline[{extra}]'"))
+    return findings
+
+
+def _kernel_runs() -> str:
+    from worldline.kernels import build_kernel
+    from worldline.types import Action, WorldSpec
+
+    kernel = build_kernel(WorldSpec(domain="terminal"))
+    text = kernel.propose(Action(name="bash", arguments={"command": "echo works | rev | rev"})).observation.text
+    kernel.close()
+    return f"bashkit {version('bashkit')}: {text.strip()}"
+
+
+def _python_runs() -> str:
+    from worldline.kernels import build_kernel
+    from worldline.types import Action, WorldSpec
+
+    kernel = build_kernel(WorldSpec(domain="terminal", initial_state={"packages": ["python3"]}))
+    proposal = kernel.propose(Action(name="bash", arguments={"command": "python3 -c 'print(6*7)'"}))
+    kernel.close()
+    if proposal.observation.text != "42\n":
+        raise WorldlineError(f"python3 -c 'print(6*7)' gave {proposal.observation.text!r}: {proposal.why}")
+    return f"pydantic-monty {version('pydantic-monty')}: 42"
+
+
+def _sandbox_runs() -> str:
+    from worldline.record.shell import RealShell
+    from worldline.types import WorldSpec
+
+    with RealShell(WorldSpec(domain="terminal")) as shell:
+        return shell.run("echo bash $BASH_VERSION").text.strip()
+
+
+def _recordings_read() -> str:
+    from worldline.formats import read_trajectories
+    from worldline.recordings import path
+
+    first = next(iter(read_trajectories(path("terminal", "train"))))
+    return f"terminal: first trajectory has {len(first.turns)} turns"
+
+
+def _calibration_reads() -> str:
+    from worldline.engines.calibration import shipped_calibration
+
+    calibration = shipped_calibration("terminal")
+    if not calibration.trust:
+        raise WorldlineError("terminal: not calibrated")
+    return f"terminal: {calibration.data.get('turns')} turns, {len(calibration.trust.get('kernel', {}))} classes"
+
+
+def _try(name: str, check: Callable[[], str], advice: str, *, needed: bool = False) -> Finding:
+    try:
+        return Finding(name, True, check(), needed=needed)
+    except WorldlineError as error:
+        return Finding(name, False, error.message, error.hint or advice, needed)
+    except (ImportError, OSError, StopIteration) as error:
+        return Finding(name, False, f"{type(error).__name__}: {error}", advice, needed)
+
+
+def _print(findings: list[Finding]) -> None:
+    table = Table(show_header=False, box=None)
+    for finding in findings:
+        mark = "[green]works[/]" if finding.works else ("[red]broken[/]" if finding.needed else "[yellow]missing[/]")
+        table.add_row(mark, finding.name, finding.detail, "" if finding.works else finding.advice)
+    Console().print(table, highlight=False)

@@ -1,0 +1,146 @@
+"""`worldline play`: type into a simulated world, or run a list of actions through it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+import platformdirs
+from rich.console import Console
+
+from worldline.cli.options import json_flag, model_option
+from worldline.errors import ActionError, InputError, SessionError, WorldlineError
+from worldline.sessions import EventStore, Session
+
+__all__ = ["play"]
+
+
+@click.command()
+@click.argument("domain", metavar="DOMAIN")
+@click.option("--world", "world_file", type=click.Path(exists=True, path_type=Path), help="World file; default: empty.")
+@click.option("--engine", default="grounded", show_default=True, help="grounded, kernel, recall or model.")
+@click.option("--actions", type=click.File("rb"), help="Actions, one JSON value a line (`-`: standard input).")
+@click.option("--session", "session_id", help="Name of the session; one that exists goes on where it was.")
+@click.option("--store", type=click.Path(path_type=Path), help="Event log; default: in the user's state folder.")
+@click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True)
+@click.option("--on-abstain", type=click.Choice(["guess", "error", "real"]), default="guess", show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of control rules and sampling.")
+@model_option
+@json_flag
+def play(
+    domain: str,
+    world_file: Path | None,
+    engine: str,
+    actions: Any,
+    session_id: str | None,
+    store: Path | None,
+    min_confidence: float,
+    on_abstain: str,
+    seed: int,
+    model: str | None,
+    as_json: bool,
+) -> None:
+    """Run a simulated world: type actions, or give --actions FILE.
+
+    With --json there is one JSON object per turn; a line that is not an action gives an object with `error`.
+    """
+    log = EventStore(store or Path(platformdirs.user_state_dir("worldline")) / "sessions.db")
+    settings = {"model": model, "min_confidence": min_confidence, "on_abstain": on_abstain, "seed": seed}
+    session = _open(domain, world_file, engine, session_id, log, settings)
+    try:
+        if actions is not None:
+            asyncio.run(_run_actions(session, actions, as_json, skip=len(session.turns)))
+        else:
+            from worldline.cli.console import Player
+
+            Player(session, log, Console(), as_json=as_json).run()
+    finally:
+        session.close()
+        log.close()
+
+
+def _open(
+    domain: str,
+    world_file: Path | None,
+    engine: str,
+    session_id: str | None,
+    log: EventStore,
+    settings: dict[str, Any],
+) -> Session:
+    from worldline.types import WorldSpec
+    from worldline.worlds import World
+
+    if session_id is not None and session_id in log.ids():
+        record = log.get(session_id)
+        if world_file is not None and World.load(world_file).spec != record.world:
+            raise SessionError(f"session {session_id} was started from another world", hint="choose another name")
+        return World.resume(session_id, log, model=settings["model"])
+    world = World.load(world_file) if world_file else World(WorldSpec(domain=domain))
+    if world.spec.domain != domain:
+        raise InputError(f"{world_file}: a world of domain {world.spec.domain}, not {domain}")
+    if settings["on_abstain"] == "real":
+        from worldline.worlds.reality import SandboxReality
+
+        settings = {**settings, "real": SandboxReality(world.spec)}
+    return world.session(engine, store=log, session_id=session_id, **settings)
+
+
+async def _run_actions(session: Session, lines: Any, as_json: bool, skip: int) -> None:
+    """Run a file of actions; the first `skip` good ones are in the log already."""
+    console = Console()
+    for number, value, error in _parse_lines(lines):
+        if error is None and skip:
+            try:
+                session.check(value)
+            except ActionError:
+                continue
+            skip -= 1
+            continue
+        if skip:
+            continue
+        await _run_line(session, number, value, error, console, as_json)
+
+
+async def _run_line(
+    session: Session, number: int, value: Any, error: WorldlineError | None, console: Console, as_json: bool
+) -> None:
+    from worldline.cli.show import show_step
+
+    try:
+        if error is not None:
+            raise error
+        result = await session.step(value)
+    except WorldlineError as exc:
+        if as_json:
+            _emit({"turn": None, "line": number, "error": exc.as_record()})
+        else:
+            console.print(f"line {number}: {exc}", style="red", markup=False)
+        return
+    if as_json:
+        _emit(result.as_record())
+    else:
+        show_step(console, result, prompt="$ ")
+
+
+def _parse_lines(lines: Any) -> Iterator[tuple[int, Any, WorldlineError | None]]:
+    """Yield `(line number, action, error)`; blank lines are skipped."""
+    for number, raw in enumerate(lines, 1):
+        if not raw.strip():
+            continue
+        try:
+            value = json.loads(raw.decode("utf-8"))
+        except (ValueError, RecursionError) as exc:
+            yield number, None, ActionError(f"not a line of JSON: {exc}", hint='expected {"command": "..."}')
+            continue
+        yield number, value, None
+
+
+def _emit(record: dict[str, Any], out: TextIO | None = None) -> None:
+    stream = out or sys.stdout
+    stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+    stream.flush()
