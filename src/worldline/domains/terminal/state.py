@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import posixpath
+from base64 import b64decode
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 __all__ = ["DEFAULT_CLOCK", "FileSpec", "ShellSpec", "TerminalState"]
 
@@ -54,6 +55,23 @@ class FileSpec(_Part):
     """Modification time; default the clock's start."""
     complete: bool = False
     """For a directory: everything in it is declared, so what is not listed does not exist (closed world)."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> FileSpec:
+        if self.content is not None and self.base64 is not None:
+            raise ValueError("a file has `content` or `base64`, not both")
+        if self.kind != "file" and (self.content is not None or self.base64 is not None):
+            raise ValueError(f"a {self.kind} has no content")
+        if (self.kind == "symlink") != (self.target is not None):
+            raise ValueError("a symlink, and nothing else, has a `target`")
+        if self.complete and self.kind != "directory":
+            raise ValueError("only a directory can be `complete`")
+        if self.base64 is not None:
+            try:
+                b64decode(self.base64, validate=True)
+            except ValueError as exc:
+                raise ValueError("`base64` does not hold base64 text") from exc
+        return self
 
 
 class ShellSpec(_Part):
