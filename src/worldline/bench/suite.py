@@ -20,7 +20,7 @@ from worldline.memory import Memory
 from worldline.recordings import path as recording_path
 from worldline.types import Source, Trajectory, WorldSpec, content_id
 
-__all__ = ["BENCH_ENGINES", "Suite", "engine_factory", "load_suite", "measure"]
+__all__ = ["BENCH_ENGINES", "DEFAULT_ENGINES", "Suite", "engine_factory", "load_suite", "measure"]
 
 BENCH_ENGINES = (*BASELINES, "grounded", "kernel", "recall", "model", "real")
 DEFAULT_ENGINES = (*BASELINES, "grounded")

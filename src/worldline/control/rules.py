@@ -10,10 +10,15 @@ from pydantic import AfterValidator, Field, model_validator
 
 from worldline.types import Action, Frozen, Observation
 
-__all__ = ["ControlSpec", "Rule", "fired_rule"]
+__all__ = ["ControlSpec", "Rule", "compiles", "fired_rule"]
 
 
-def _compiles(pattern: str) -> str:
+def compiles(pattern: str) -> str:
+    """Check that a pattern is a regular expression.
+
+    Raises:
+        ValueError: It is not.
+    """
     try:
         re.compile(pattern)
     except re.error as exc:
@@ -25,7 +30,7 @@ class Rule(Frozen):
     """One perturbation. All given conditions must hold."""
 
     name: str
-    match: Annotated[str, AfterValidator(_compiles)] | None = None
+    match: Annotated[str, AfterValidator(compiles)] | None = None
     """Regular expression searched in the rendered action."""
     turns: tuple[int, ...] = ()
     """Turn numbers, 1-based."""

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from worldline.control.rules import _compiles
+from worldline.control.rules import compiles
 from worldline.kernels.base import Kernel
 from worldline.types import Action, Frozen, Observation
 
 __all__ = ["Check", "Verdict", "VerifierSpec", "verify"]
 
-Pattern = Annotated[str, AfterValidator(_compiles)]
+Pattern = Annotated[str, AfterValidator(compiles)]
 
 
 class Check(Frozen):

@@ -13,7 +13,7 @@ from worldline.errors import ModelError, SessionError
 from worldline.kernels import Kernel
 from worldline.types import Action, JsonDict, Observation, Origin, Prediction, Turn, WorldSpec
 
-__all__ = ["CascadeEngine"]
+__all__ = ["NO_EFFECT", "CascadeEngine"]
 
 NO_EFFECT = "no_effect"
 """Key in a turn's `extra`: the action was refused by a control rule, so state must not follow it."""

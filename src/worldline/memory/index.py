@@ -17,7 +17,7 @@ import tantivy
 from worldline.kernels.base import Kernel
 from worldline.types import Action, Observation, Trajectory, WorldSpec, content_id
 
-__all__ = ["MatchKind", "Memory", "Recall", "Transition", "environment_key", "footprint_key"]
+__all__ = ["MatchKind", "Memory", "Recall", "Transition", "environment_key", "follow", "footprint_key"]
 
 MatchKind = Literal["state", "stateless", "action"]
 """How a recall matched: action and state; action, and the action reads no state; action alone."""
