@@ -27,6 +27,7 @@ __all__ = [
     "Prediction",
     "Source",
     "Span",
+    "TextField",
     "ToolSpec",
     "Trajectory",
     "Turn",
