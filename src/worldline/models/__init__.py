@@ -1,5 +1,22 @@
-"""Chat models: one client for every OpenAI-compatible endpoint, and a scripted fake."""
+"""Chat models: one client for every OpenAI-compatible endpoint, a response cache and a scripted fake."""
 
 from worldline.models.base import ChatModel, Message, ModelAnswer, Sampling
+from worldline.models.cache import CachedModel, ResponseCache
+from worldline.models.config import load_models, resolve_model
+from worldline.models.endpoint import EndpointModel
+from worldline.models.scripted import ScriptedModel
+from worldline.models.settings import ModelSettings
 
-__all__ = ["ChatModel", "Message", "ModelAnswer", "Sampling"]
+__all__ = [
+    "CachedModel",
+    "ChatModel",
+    "EndpointModel",
+    "Message",
+    "ModelAnswer",
+    "ModelSettings",
+    "ResponseCache",
+    "Sampling",
+    "ScriptedModel",
+    "load_models",
+    "resolve_model",
+]
