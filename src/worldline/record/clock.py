@@ -1,0 +1,135 @@
+"""The frozen clock of a sandbox: a small preloaded C library and the file it reads the time from.
+
+libfaketime would do for `date`, but it takes its settings from the environment (which a recorded `env` would show),
+stops the monotonic clocks with the wall clock (so that waiting breaks) and fakes file times only as a whole. What a
+sandbox needs is little: see `clock.c`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import platformdirs
+
+from worldline.errors import SandboxError, boundary
+
+__all__ = ["BOX_DIRECTORY", "FrozenClock", "clock_library"]
+
+BOX_DIRECTORY = "/run/.clock"
+"""Where the library and its files lie inside the box."""
+
+_ENTRIES = 511  # as in clock.c
+_HEADER = struct.Struct("=qq")
+_ENTRY = struct.Struct("=qq")
+_SIZE = _HEADER.size + _ENTRIES * _ENTRY.size
+_NS = 1_000_000_000
+
+
+@cache
+def clock_library() -> Path:
+    """Return the compiled preload library, building it on first use (a tenth of a second).
+
+    Raises:
+        SandboxError: There is no C compiler, or it fails.
+    """
+    source = files("worldline.record").joinpath("clock.c").read_bytes()
+    name = f"clock-{os.uname().machine}-{hashlib.sha256(source).hexdigest()[:16]}.so"
+    target = Path(platformdirs.user_cache_dir("worldline")) / name
+    if target.exists():
+        return target
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise SandboxError("no C compiler for the frozen clock", hint="apt-get install gcc libc6-dev")
+    with boundary(SandboxError, "building the frozen clock"), tempfile.TemporaryDirectory() as folder:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (Path(folder) / "clock.c").write_bytes(source)
+        command = [compiler, "-O2", "-shared", "-fPIC", "-o", "clock.so", "clock.c"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SandboxError(f"building the frozen clock failed: {done.stderr[-300:]}", hint="apt-get install gcc")
+        staged = target.with_suffix(f".{os.getpid()}")  # renamed into place, so that no reader meets half a file
+        shutil.copyfile(Path(folder) / "clock.so", staged)
+        staged.replace(target)
+    return target
+
+
+class FrozenClock:
+    """Virtual time of one box, shared with its processes through two mapped files.
+
+    Args:
+        directory: An empty host directory that the box sees as `BOX_DIRECTORY`.
+        start: What the clock shows at first.
+        owner: Host user id that the box's processes run as; they write the sleep counter.
+    """
+
+    def __init__(self, directory: Path, start: datetime, owner: int | None) -> None:
+        now, slept = directory / "now", directory / "slept"
+        now.write_bytes(bytes(_SIZE))
+        slept.write_bytes(bytes(8))
+        now.chmod(0o644)
+        slept.chmod(0o644)
+        if owner is not None:
+            os.chown(slept, owner, owner)
+        self._now = _map(now)
+        self._slept = _map(slept)
+        self._count = 0
+        self._pool = 0
+        self._seen = 0
+        self._virtual = int(start.timestamp())
+        self._append()
+
+    @property
+    def now(self) -> datetime:
+        """The moment that the clock shows."""
+        return datetime.fromtimestamp(self._virtual, UTC)
+
+    def _append(self) -> None:
+        index = min(self._count, _ENTRIES - 1)  # a session that sleeps more often keeps only the latest moment
+        _ENTRY.pack_into(self._now, _HEADER.size + index * _ENTRY.size, time.time_ns(), self._virtual)
+        self._count = index + 1
+        _HEADER.pack_into(self._now, 0, self._count, 0)
+
+    def advance(self, elapsed: float) -> int:
+        """Move the clock on by the whole seconds that a command slept; call it when the command is over.
+
+        Real time alone would make the clock depend on the machine's load, so what the command's processes asked
+        to sleep bounds it; what sleeps on in the background is kept for the command that waits for it.
+
+        Args:
+            elapsed: Seconds of real time that the command took.
+
+        Returns:
+            By how many seconds the clock moved.
+        """
+        slept: int = struct.unpack_from("=q", self._slept, 0)[0]
+        self._pool += max(0, slept - self._seen)
+        self._seen = slept
+        seconds = min(int(elapsed), self._pool // _NS)
+        self._pool -= seconds * _NS
+        if self._pool < _NS:
+            self._pool = 0
+        if seconds:
+            self._virtual += seconds
+            self._append()
+        return seconds
+
+    def close(self) -> None:
+        """Unmap the files."""
+        self._now.close()
+        self._slept.close()
+
+
+def _map(path: Path) -> mmap.mmap:
+    with path.open("r+b") as file:
+        return mmap.mmap(file.fileno(), 0)

@@ -1,0 +1,363 @@
+"""A box for foreign commands: bubblewrap, an unprivileged user, no network, and limits that bite.
+
+Started as root, the box gets a user namespace of its own in which the world's user is a host id that nothing else
+uses (root's per-user process limit is not enforced, that of a fresh id is) and root is root, so that system files
+show their true owner. Without root, the box's user is the caller, and what root should own is the user's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worldline.domains.terminal.state import TerminalState
+from worldline.errors import SandboxError, StorageError, boundary
+from worldline.record.clock import BOX_DIRECTORY, FrozenClock, clock_library
+from worldline.record.layout import build_layout
+
+__all__ = ["Box", "Limits", "Surroundings", "descendants", "find_bubblewrap"]
+
+STATUS_FD = {"bash": 198, "sh": 9}
+"""Where the shell reports the status of a command; dash knows single digits only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the commands of a box may use."""
+
+    processes: int = 256
+    """Processes and threads of the box's user."""
+    memory: int = 4 << 30
+    """Address space of one process, bytes."""
+    total_memory: int = 1 << 30
+    """Resident bytes of all processes of the box; checked four times a second, breaking it ends the box."""
+    file_size: int = 64 << 20
+    """Bytes of one file."""
+    disk: int = 128 << 20
+    """Bytes of all files of the box (they live in memory)."""
+    cpu: int = 60
+    """Seconds of processor time of one process."""
+    wall: float = 10.0
+    """Seconds that a command may take if its caller says nothing else."""
+    output: int = 256 << 10
+    """Bytes kept of each stream of one command; the rest is thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a world file does not declare, and what therefore may be anything."""
+
+    root: Path | None = None
+    """The Debian root that programs come from; None: the host's."""
+    first_pid: int = 0
+    """The shell's process id is about this much higher than the lowest possible."""
+    order_seed: int | None = None
+    """Shuffles the order in which the declared files are created."""
+    on_disk: bool = False
+    """The box's files live on the host's disk (size, order and numbers as its file system likes), not on tmpfs."""
+    processors: int | None = None
+    """How many processors the box sees; None: all."""
+    days_later: int = 0
+    """Shift of a clock that the world leaves at its default."""
+
+
+@dataclass(slots=True)
+class _Mapping:
+    """Who the box's users are on the host."""
+
+    lines: str
+    owner: int
+    holder: subprocess.Popen[bytes] | None = None
+
+
+_counter = itertools.count(random.SystemRandom().randrange(1 << 16))
+
+
+def find_bubblewrap() -> str:
+    """Return the path of `bwrap`.
+
+    Raises:
+        SandboxError: It is not installed.
+    """
+    path = shutil.which("bwrap")
+    if path is None:
+        raise SandboxError("bubblewrap is not installed", hint="apt-get install bubblewrap")
+    return path
+
+
+def _fresh_host_ids(uid: int) -> _Mapping:
+    """Map the box's ids so that its user is a host id of its own.
+
+    For a world whose user is root, all of the box's ids are fresh ones: host root stays out of reach.
+    """
+    block = 0x20000000 + (os.getpid() % 0x1000) * 0x10000 * 4 + (next(_counter) % 0x40000)
+    if uid == 0:
+        block = 0x60000000 + (next(_counter) % 0x4000) * 0x10000
+        return _Mapping(f"0 {block} 65536\n", block)
+    system = [(first, last) for first, last in ((0, min(uid, 1000)), (uid + 1, 1000)) if first < last]
+    lines = [f"{first} {first} {last - first}" for first, last in system] + [f"{uid} {block} 1"]
+    if uid != 65534:
+        lines.append("65534 65534 1")
+    return _Mapping("\n".join(lines) + "\n", block)
+
+
+def _hold_namespace(mapping: _Mapping) -> int:
+    """Start a process that keeps a user namespace with that mapping; return its process id."""
+    with boundary(SandboxError, "creating a user namespace"):
+        holder = subprocess.Popen(["unshare", "--user", "sleep", "600"], start_new_session=True)
+    mapping.holder = holder
+    mine = os.readlink("/proc/self/ns/user")  # noqa: PTH115 - a magic link, not a path
+    for _ in range(2000):
+        with suppress(OSError):
+            if os.readlink(f"/proc/{holder.pid}/ns/user") != mine:  # noqa: PTH115
+                break
+        if holder.poll() is not None:
+            raise SandboxError("user namespaces are not allowed here", hint="sysctl user.max_user_namespaces")
+        time.sleep(0.001)
+    with boundary(SandboxError, "mapping the users of the sandbox"):
+        for name in ("uid_map", "gid_map"):
+            descriptor = os.open(f"/proc/{holder.pid}/{name}", os.O_WRONLY)
+            try:
+                os.write(descriptor, mapping.lines.encode())  # the kernel wants it in one piece
+            finally:
+                os.close(descriptor)
+    return holder.pid
+
+
+_SETUP = r"""
+set -e
+tar -xpf - -C / --numeric-owner --delay-directory-restore --warning=no-timestamp $TAR_OPTIONS_BOX <&$1 2>/run/.layout ||
+  { head -c 300 /run/.layout >&2; exit 97; }
+rm -f /run/.layout
+eval "exec $1<&-"
+if [ "$3" -gt 0 ]; then
+  { echo "$3" >/proc/sys/kernel/ns_last_pid; } 2>/dev/null || for ((i = 0; i < $3; i++)); do (:); done
+fi
+[ "$2" = "$4" ] || eval "exec $2>&$4 $4>&-"
+if [ "$5" = merged ]; then exec 2>&1; fi
+cd -- "$6"
+shift 6
+unset TAR_OPTIONS_BOX SHLVL OLDPWD _
+exec "$@"
+"""
+
+
+@dataclass(slots=True)
+class Box:
+    """A running shell in a sandbox, as a process with pipes. :class:`worldline.record.shell.RealShell` talks to it."""
+
+    state: TerminalState
+    shell: Sequence[str]
+    """Program and arguments that run inside."""
+    surroundings: Surroundings = Surroundings()
+    limits: Limits = Limits()
+    process: subprocess.Popen[bytes] = field(init=False)
+    status: int = field(init=False, default=-1)
+    """File descriptor on which the shell reports."""
+    clock: FrozenClock = field(init=False)
+    rootless: bool = field(init=False, default=False)
+    _scratch: tempfile.TemporaryDirectory[str] = field(init=False)
+
+    def start(self) -> None:
+        """Build the box and start its shell.
+
+        Raises:
+            SandboxError: bubblewrap is missing, namespaces are not allowed, or the layout cannot be unpacked.
+            StorageError: The host's disk is full.
+        """
+        bubblewrap, library = find_bubblewrap(), clock_library()
+        root = (self.surroundings.root or Path("/")).resolve()
+        order = None if self.surroundings.order_seed is None else random.Random(self.surroundings.order_seed)
+        layout = build_layout(self.state, root, order=order)
+        self.rootless = os.geteuid() != 0
+        mapping = None if self.rootless else _fresh_host_ids(self.state.user_id)
+        owner = None if mapping is None else mapping.owner
+        with boundary(StorageError, "preparing the sandbox"):
+            self._scratch = tempfile.TemporaryDirectory(prefix="worldline-box-")
+            shared = Path(self._scratch.name) / "clock"
+            shared.mkdir()
+            shutil.copyfile(library, shared / "clock.so")
+            for place in (Path(self._scratch.name), shared, shared / "clock.so"):
+                place.chmod(0o755)
+            if self.surroundings.on_disk:
+                disk = Path(self._scratch.name) / "disk"
+                disk.mkdir(mode=0o755)
+                if owner is not None and self.state.user_id == 0:
+                    os.chown(disk, owner, owner)
+            self.clock = FrozenClock(shared, self.state.clock, owner)
+        try:
+            self._spawn(self._command(bubblewrap, root, shared, mapping), layout)
+        finally:
+            if mapping is not None and mapping.holder is not None:
+                self._holder = mapping.holder
+
+    _holder: subprocess.Popen[bytes] | None = field(init=False, default=None)
+
+    def release_holder(self) -> None:
+        """End the process that held the namespace open until the box was in it."""
+        if self._holder is not None:
+            self._holder.kill()
+            self._holder.wait()
+            self._holder = None
+
+    def _command(self, bubblewrap: str, root: Path, shared: Path, mapping: _Mapping | None) -> list[str]:
+        limits, command = self.limits, list[str]()
+        if mapping is not None:
+            command += ["nsenter", f"--user=/proc/{_hold_namespace(mapping)}/ns/user", "-S", "0", "-G", "0", "--"]
+        if self.surroundings.processors is not None:
+            command += ["taskset", "--cpu-list", _processors(self.surroundings.processors)]
+        command += [
+            "prlimit",
+            f"--nproc={limits.processes}",
+            f"--as={limits.memory}",
+            f"--fsize={limits.file_size}",
+            f"--cpu={limits.cpu}",
+            "--core=0",
+            "--nofile=1024:4096",
+            "--",
+        ]
+        command += [bubblewrap, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net"]
+        command += ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", self.state.hostname]
+        if mapping is None:
+            identity = str(self.state.user_id)
+            command += ["--unshare-user", "--uid", identity, "--gid", identity]
+        else:
+            command += ["--cap-add", "ALL"]
+        return command + self._mounts(root, shared) + self._environment()
+
+    def _mounts(self, root: Path, shared: Path) -> list[str]:
+        size = ["--size", str(self.limits.disk)]
+        if self.surroundings.on_disk:
+            mounts = ["--bind", str(Path(self._scratch.name) / "disk"), "/"]
+        else:
+            mounts = [*size, "--tmpfs", "/"]
+        mounts += ["--ro-bind", str(root / "usr"), "/usr", *size, "--tmpfs", "/usr/local"]
+        for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+            place = root / name
+            if place.is_symlink():
+                mounts += ["--symlink", str(place.readlink()).lstrip("/"), f"/{name}"]
+            elif place.is_dir():
+                mounts += ["--ro-bind", str(place), f"/{name}"]
+        if (root / "var/lib/dpkg").is_dir():
+            mounts += ["--ro-bind", str(root / "var/lib/dpkg"), "/var/lib/dpkg"]
+        mounts += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm"]
+        mounts += ["--ro-bind", str(shared), BOX_DIRECTORY, "--bind", str(shared / "slept"), f"{BOX_DIRECTORY}/slept"]
+        return mounts
+
+    def _environment(self) -> list[str]:
+        state = self.state
+        paths = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
+        if state.user_id == 0:
+            paths = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        values = {
+            "PATH": paths,
+            "HOME": state.home,
+            "USER": state.user,
+            "LOGNAME": state.user,
+            "SHELL": "/bin/bash",
+            "LC_ALL": state.locale,
+            "TZ": state.timezone,
+            **state.env,
+        }
+        if self.rootless:
+            values["TAR_OPTIONS_BOX"] = "--no-same-owner"
+        command = ["--clearenv"]
+        for name, value in values.items():
+            command += ["--setenv", name, value]
+        return command
+
+    def _become_user(self) -> list[str]:
+        if self.rootless:
+            return []
+        identity = str(self.state.user_id)
+        keep = "-all"
+        if self.state.user_id == 0:
+            keep += ",+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+net_bind_service,+sys_chroot"
+        become = ["--reuid", identity, "--regid", identity, "--clear-groups"]
+        return ["setpriv", *become, "--inh-caps=-all", f"--bounding-set={keep}"]
+
+    def _spawn(self, command: list[str], layout: bytes) -> None:
+        report_read, report_write = os.pipe()
+        with tempfile.TemporaryFile() as archive:
+            with boundary(StorageError, "preparing the sandbox"):
+                archive.write(layout)
+                archive.flush()
+                archive.seek(0)
+            inner = ["/usr/bin/bash", "--norc", "--noprofile", "-c", _SETUP, "setup", str(archive.fileno())]
+            inner += [str(STATUS_FD[self.state.shell.program]), str(self.surroundings.first_pid), str(report_write)]
+            inner += ["merged" if self.state.shell.merged else "apart", self.state.start_directory]
+            with boundary(SandboxError, "starting the sandbox"):
+                self.process = subprocess.Popen(
+                    [*command, *inner, *self._become_user(), *self.shell],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    pass_fds=(archive.fileno(), report_write),
+                    start_new_session=True,
+                )
+        os.close(report_write)
+        self.status = report_read
+
+    def is_crowded(self) -> bool:
+        """Whether processes left behind (a fork bomb) have taken most of what the box may have."""
+        first = _children(self.process.pid)
+        return sum(len(_children(pid)) for parent in first for pid in (parent, *_children(parent)[:1])) > (
+            self.limits.processes // 2
+        )
+
+    def kill(self) -> None:
+        """End everything in the box at once: with its first process the kernel ends all others."""
+        with suppress(ProcessLookupError):
+            for pid in descendants(self.process.pid)[:1]:
+                os.kill(pid, signal.SIGKILL)
+            self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        """End the box and remove its files."""
+        self.release_holder()
+        self.kill()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        if self.status >= 0:
+            os.close(self.status)
+            self.status = -1
+        self.clock.close()
+        shutil.rmtree(self._scratch.name, ignore_errors=True)  # before cleanup(): the box may have locked folders
+        self._scratch.cleanup()
+
+
+def _processors(count: int) -> str:
+    return ",".join(str(number) for number in sorted(os.sched_getaffinity(0))[:count])
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the host ids of all processes below `pid`, parents before children."""
+    found, todo = list[int](), [pid]
+    while todo:
+        parent = todo.pop(0)
+        below = _children(parent)
+        found += below
+        todo += below
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    ids: list[int] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                ids += [int(child) for child in (task / "children").read_text().split()]
+    return ids
