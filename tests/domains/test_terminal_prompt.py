@@ -148,3 +148,18 @@ def test_a_fence_is_longer_than_any_inside(content: str) -> None:
     assert lines[0] == lines[-1]
     assert lines[0] not in content
     assert "\n".join(lines[1:-1]) == content.removesuffix("\n")
+
+
+def test_a_huge_observation_and_huge_files_do_not_flood_the_prompt() -> None:
+    huge = Observation.from_streams(b"begin\n" + b"x\n" * 5_000_000 + b"end\n", b"", 3)
+    world = WorldSpec(
+        domain="terminal", initial_state={"files": {f"/srv/{number:03}": "y" * 10_000 for number in range(50)}}
+    )
+    chat = TERMINAL.messages(world, [Turn(action=Action(text="cat x"), observation=huge)], Action(text="ls"))
+    assert len(text(chat)) < 130_000
+    observed = chat[2]["content"]
+    assert observed.startswith("**Environment Observation:**\nbegin\n")
+    assert observed.endswith("\nend\n[exit code: 3]\n")
+    assert "characters not shown]" in observed
+    assert chat[0]["content"].count("the first 8000 shown") == 10
+    assert '"/srv/049": file, 10000 characters, the first 0 shown' in chat[0]["content"]

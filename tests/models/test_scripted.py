@@ -82,3 +82,18 @@ def test_wrong_script_files(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"s\.yaml"):
         ScriptedModel.from_file(path)
+
+
+def test_the_documented_script_works(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    block = page.split("```yaml\n")[1].split("```")[0]
+    (tmp_path / "doc.yaml").write_text(block, encoding="utf-8")
+    model = ScriptedModel.from_file(tmp_path / "doc.yaml")
+    world = WorldSpec(domain="terminal")
+    assert TERMINAL.parse_answer(say(model, "ls").content, world).stdout == "notes.txt\n"
+    failed = say(model, "make")
+    assert failed.reasoning
+    observation = TERMINAL.parse_answer(failed.content, world)
+    assert (observation.stdout, observation.exit_code) == ("", 2)
+    with pytest.raises(ModelTimeoutError):
+        say(model, "pwd")

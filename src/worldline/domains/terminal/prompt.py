@@ -20,10 +20,14 @@ from worldline.domains.terminal.grammar import DEFAULT_TOOL
 from worldline.domains.terminal.state import FileSpec, TerminalState
 from worldline.types import Action, JsonDict, Turn, WorldSpec
 
-__all__ = ["FILE_CAP", "NOTE_HEADINGS", "fenced", "messages"]
+__all__ = ["FILES_CAP", "FILE_CAP", "NOTE_HEADINGS", "OBSERVATION_CAP", "fenced", "messages"]
 
 FILE_CAP = 8000
 """Characters of a declared file that the system message shows."""
+FILES_CAP = 80_000
+"""Characters of all declared files together, in the order of their paths."""
+OBSERVATION_CAP = 30_000
+"""Characters of an earlier observation that the history shows, two thirds from its start, the rest from its end."""
 
 NOTE_HEADINGS = {
     "state": "Known state of the machine",
@@ -73,7 +77,7 @@ def messages(
     chat = [_message("system", environment.get_template("system.j2").render(_context(world)))]
     for number, turn in enumerate(history, first_turn):
         chat.append(_message("user", _turn_text(number, turn.action)))
-        observed = rendering.render_observation(turn.observation)
+        observed = _shortened(rendering.render_observation(turn.observation))
         chat.append(_message("assistant", f"{rendering.MARKER}\n{observed}"))
     shown = [
         {"heading": NOTE_HEADINGS.get(key, key.replace("_", " ").capitalize()), "text": text}
@@ -104,6 +108,13 @@ def _message(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
 
 
+def _shortened(text: str) -> str:
+    if len(text) <= OBSERVATION_CAP:
+        return text
+    head, tail = text[: OBSERVATION_CAP * 2 // 3], text[-(OBSERVATION_CAP // 3) :]
+    return f"{head}\n[{len(text) - len(head) - len(tail)} characters not shown]\n{tail}"
+
+
 def _turn_text(number: int, action: Action) -> str:
     return f"### Turn {number}\n**Action:**\n{_action_text(action)}"
 
@@ -122,7 +133,7 @@ def _context(world: WorldSpec) -> JsonDict:
         "task": world.task.strip(),
         "tools": [_tool(tool.model_dump()) for tool in world.tools] or list(_DEFAULT_TOOLS),
         "machine": _machine(state),
-        "files": [_file(path, spec) for path, spec in sorted(state.files.items())],
+        "files": _files(state),
         "hidden_state": _plain(world.hidden_state),
         "demonstrations": [
             {"note": demonstration.note, "turns": [_shown(turn) for turn in demonstration.turns]}
@@ -178,7 +189,15 @@ def _machine(state: TerminalState) -> str:
     return "\n".join(lines)
 
 
-def _file(path: str, spec: FileSpec) -> JsonDict:
+def _files(state: TerminalState) -> list[JsonDict]:
+    shown, left = [], FILES_CAP
+    for path, spec in sorted(state.files.items()):
+        shown.append(_file(path, spec, min(left, FILE_CAP)))
+        left -= len(shown[-1]["content"] or "")
+    return shown
+
+
+def _file(path: str, spec: FileSpec, cap: int) -> JsonDict:
     facts = [spec.kind if spec.kind != "symlink" else f"symlink to {spec.target}"]
     facts += [f"{name} {value}" for name, value in (("mode", spec.mode), ("owner", spec.owner)) if value]
     if spec.mtime is not None:
@@ -191,9 +210,9 @@ def _file(path: str, spec: FileSpec) -> JsonDict:
     if content == "":
         facts.append("empty")
         content = None
-    if content is not None and len(content) > FILE_CAP:
-        facts.append(f"{len(content)} characters, the first {FILE_CAP} shown")
-        content = content[:FILE_CAP]
+    if content is not None and len(content) > cap:
+        facts.append(f"{len(content)} characters, the first {cap} shown")
+        content = content[:cap] or None
     return {"heading": f"{json.dumps(path, ensure_ascii=False)}: {', '.join(facts)}", "content": content}
 
 
