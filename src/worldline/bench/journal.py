@@ -38,6 +38,12 @@ class Journal:
             if not kept:
                 self._write(json.dumps({"fingerprint": fingerprint}))
 
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
     def __len__(self) -> int:
         return len(self._done)
 

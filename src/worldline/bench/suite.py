@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,16 +137,14 @@ def measure(
     rows, scores = [], {}
     for name in names:
         model = parts.model.name if parts.model is not None and name in ("model", "grounded") else None
-        kept = _journal(journal, name, suite, model, options) if journal is not None else None
-        done = run(
-            suite.trajectories,
-            engine_factory(name, memory, options, parts),
-            memory=memory,
-            journal=kept,
-            on_done=on_engine(name) if on_engine else None,
-        )
-        if kept is not None:
-            kept.close()
+        with _journal(journal, name, suite, model, options) if journal is not None else nullcontext() as kept:
+            done = run(
+                suite.trajectories,
+                engine_factory(name, memory, options, parts),
+                memory=memory,
+                journal=kept,
+                on_done=on_engine(name) if on_engine else None,
+            )
         scores[name] = done
         rows.append(row(done, engine=name, model=model, domain=suite.domain, split=suite.split, seed=seed))
     return rows, scores

@@ -1,0 +1,92 @@
+"""The cascade on the real kernel, a small memory and the scripted model."""
+
+import pytest
+
+from worldline import World
+from worldline.engines import Calibration
+from worldline.engines.calibration import Trust
+from worldline.errors import EndpointError
+from worldline.memory import Memory, Transition
+from worldline.memory.index import environment_key
+from worldline.models.scripted import ScriptedModel
+from worldline.types import Action, Observation
+
+WORLD = World.terminal(files={"/home/user/a.txt": "x\n"})
+CALIBRATION = Calibration(
+    domain="terminal",
+    trust={
+        "kernel": {"*": Trust(n=100, exact=97, lower=0.95), "cat": Trust(n=9, exact=3, lower=0.2)},
+        "stateless": {"*": Trust(n=10, exact=9, lower=0.8)},
+        "guess": {"*": Trust(n=10, exact=1, lower=0.02)},
+        "action": {"*": Trust(n=10, exact=3, lower=0.2)},
+    },
+)
+
+
+def recorded(command: str, text: str, footprint: str | None = "") -> Memory:
+    return Memory(
+        [
+            Transition(
+                id="t:0",
+                action=Action(name="bash", arguments={"command": command}),
+                observation=Observation.from_streams(text.encode(), b"", 0),
+                domain="terminal",
+                environment=environment_key(WORLD.spec),
+                footprint=footprint,
+            )
+        ]
+    )
+
+
+async def test_a_trusted_kernel_answers():
+    async with WORLD.session("grounded", memory=None, calibration=CALIBRATION) as session:
+        result = await session.step("echo hi")
+        assert (result.origin, result.abstained, result.confidence) == ("computed", False, 0.95)
+
+
+async def test_a_compound_action_takes_its_weakest_part():
+    async with WORLD.session("grounded", memory=None, calibration=CALIBRATION) as session:
+        result = await session.step("echo hi; cat a.txt")
+        assert result.abstained and result.confidence == 0.2 and result.observation == "hi\nx\n"
+
+
+async def test_memory_answers_what_the_kernel_does_not_know():
+    memory = recorded("frobnicate --version", "frobnicate 1.0\n")
+    async with WORLD.session("grounded", memory=memory, calibration=CALIBRATION) as session:
+        result = await session.step("frobnicate --version")
+        assert result.observation == "frobnicate 1.0\n"
+        assert result.origin == "recalled"
+
+
+async def test_the_model_writes_the_rest_and_it_becomes_state():
+    model = ScriptedModel(["<predicted_observation>\nmade up\n</predicted_observation>"])
+    async with WORLD.session("grounded", memory=None, model=model, calibration=CALIBRATION) as session:
+        result = await session.step("cat /srv/report.txt")
+        assert (result.origin, result.observation) == ("generated", "made up\n")
+        again = await session.step("cp /srv/report.txt here; wc -l here")
+        assert again.observation == "1 here\n"
+
+
+async def test_a_failing_model_leaves_an_abstention_with_its_error():
+    def broken(*_: object) -> str:
+        raise EndpointError("connection refused", hint="start the server")
+
+    async with WORLD.session("grounded", memory=None, model=ScriptedModel(broken), calibration=CALIBRATION) as session:
+        result = await session.step("cat /srv/report.txt")
+        assert result.abstained
+        assert result.prediction.extra["model_error"]["type"] == "EndpointError"
+    async with WORLD.session("model", model=ScriptedModel(broken)) as session:
+        with pytest.raises(EndpointError):
+            await session.step("ls")
+        assert session.turns == []
+
+
+async def test_the_replay_engine_follows_and_then_abstains():
+    async with WORLD.session("kernel") as session:
+        await session.step("echo one")
+        await session.step("echo two")
+        trajectory = session.trajectory()
+    async with WORLD.session("replay", trajectory=trajectory) as session:
+        assert (await session.step("echo one")).observation == "one\n"
+        strayed = await session.step("echo three")
+        assert strayed.abstained and strayed.confidence == 0
