@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,3 +113,45 @@ def real(
     out.print(fidelity_table(rows, title))
     if failures and names:
         out.print(failure_table(scores[names[-1]]))
+
+
+@bench.command("speed")
+@click.option("--split", type=click.Choice(["train", "dev", "test"]), default="test", show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=40, show_default=True, help="Sessions to run.")
+@click.option("--engine", default="grounded", show_default=True)
+@click.option("--sessions", type=click.IntRange(min=1), default=1000, show_default=True, help="Live sessions at once.")
+@click.option("--no-real", is_flag=True, help="Do not run the real shell beside it.")
+@json_file_option
+def speed(split: str, limit: int, engine: str, sessions: int, no_real: bool, json_file: Path | None) -> None:
+    """Measure steps per second against the real shell, forks, and the memory of many live sessions."""
+    from worldline.bench.speed import fork_times, step_rates
+    from worldline.bench.suite import load_suite
+    from worldline.engines import EngineParts
+    from worldline.memory.shipped import shipped_memory
+
+    suite = load_suite("terminal", split, limit=limit)
+    parts = EngineParts(memory=shipped_memory("terminal"))
+    rates = step_rates(suite.trajectories, engine, parts, real=not no_real)
+    forks = fork_times()
+    live = _live_sessions_in_a_process(sessions)
+    if json_file is not None:
+        record = {"steps": rates.model_dump(), "forks": forks.model_dump(), "live": live}
+        write_json(json_file, record)
+    if str(json_file) == "-":
+        return
+    click.echo(f"{rates.engine}: {rates.simulated:.0f} steps/s over {rates.n} steps, persisted")
+    if rates.real is not None:
+        click.echo(f"real shell in its sandbox: {rates.real:.0f} steps/s on the same commands")
+        click.echo(f"ratio: {rates.ratio:.2f} ({rates.ratio_with_setup:.2f} with setting up)")
+    click.echo(
+        f"fork with {forks.files} files: {forks.fork_ms:.3f} ms, first step {forks.first_step_ms:.2f} ms (medians)"
+    )
+    click.echo(f"{live['n']} live sessions: {live['peak_mib']:.0f} MiB peak memory of the process")
+
+
+def _live_sessions_in_a_process(n: int) -> dict[str, float]:
+    """Peak memory counts whatever a process did before, so this runs in a fresh one."""
+    code = f"from worldline.bench.speed import live_sessions; print(live_sessions({n}).model_dump_json())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
