@@ -55,6 +55,7 @@ class Domain(Protocol):
         action: Action,
         *,
         notes: Mapping[str, str] | None = None,
+        first_turn: int = 1,
     ) -> list[dict[str, str]]:
         """Lay out the chat a world model is asked with (paper section 2).
 
@@ -64,6 +65,7 @@ class Domain(Protocol):
             action: The action to answer; the last user message, with the instruction suffix.
             notes: Kernel state, partial result and evidence, put into the last user message so that the
                 prompt's prefix stays the same from turn to turn.
+            first_turn: Number of the first turn of `history`, where earlier ones were left out for want of context.
         """
 
     def parse_answer(self, text: str, world: WorldSpec) -> Observation:
