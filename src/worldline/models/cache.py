@@ -116,6 +116,11 @@ class CachedModel:
     def __repr__(self) -> str:
         return f"CachedModel({self.inner!r}, {str(self.cache.path)!r})"
 
+    @property
+    def context_length(self) -> int | None:
+        """Tokens the inner model can take, if known."""
+        return getattr(self.inner, "context_length", None)
+
     async def complete(self, messages: Sequence[Message], sampling: Sampling | None = None) -> ModelAnswer:
         """Answer from the cache, or ask and store.
 

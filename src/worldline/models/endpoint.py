@@ -84,6 +84,11 @@ class EndpointModel:
         """What tells this model's answers from another's; no key, no headers."""
         return {"base_url": self.settings.base_url, "model": self.settings.model}
 
+    @property
+    def context_length(self) -> int | None:
+        """Tokens the model can take, prompt and answer together, if known."""
+        return self.settings.context_length
+
     def effective_sampling(self, sampling: Sampling | None) -> Sampling:
         """The sampling a call will be made with."""
         return merge_sampling(self.settings.sampling.sampling(), sampling)

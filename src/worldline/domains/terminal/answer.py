@@ -13,6 +13,7 @@ __all__ = ["extract_block", "parse_answer"]
 
 _OPEN_LINE = re.compile(rf"^[ \t]*{re.escape(OPEN_TAG)}", re.MULTILINE)
 _MARKER_LINE = re.compile(rf"^{re.escape(MARKER)}[ \t]*\n?", re.MULTILINE)
+_FENCED_PART = re.compile(r"^(`{3,}|~{3,})[\w+-]*\n((?:.*\n)*?)\1[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"(`{3,}|~{3,})[\w+-]*\n((?:.*\n)??)\1[ \t]*\n*", re.DOTALL)
 
 
@@ -25,10 +26,20 @@ def parse_answer(text: str, *, merged: bool) -> Observation:
 
     Returns:
         The observation that :func:`~worldline.domains.terminal.rendering.read_observation` finds in the answer's
-        block, or that a JSON object `{"stdout", "stderr", "exit_code"}` in its place gives.
+        block, or that a JSON object `{"stdout", "stderr", "exit_code"}` in its place gives. Where that holds no exit
+        status but a code fence in it does, what is in the last such fence counts.
     """
     body = extract_block(text)
-    return _from_json(body, merged=merged) or read_observation(body, merged=merged)
+    if merged:
+        return read_observation(body, merged=True)
+    observation = _from_json(body) or read_observation(body, merged=False)
+    if observation.exit_code is not None:
+        return observation
+    for fenced in reversed(_FENCED_PART.findall(body)):
+        inner = _from_json(fenced[1]) or read_observation(fenced[1], merged=False)
+        if inner.exit_code is not None:
+            return inner
+    return observation
 
 
 def extract_block(text: str) -> str:
@@ -64,9 +75,9 @@ def _without_marker(body: str) -> str:
     return body[found.end() :] if found else body
 
 
-def _from_json(body: str, *, merged: bool) -> Observation | None:
+def _from_json(body: str) -> Observation | None:
     """Read `{"stdout": ..., "stderr": ..., "exit_code": ...}`; None if the block is anything else."""
-    if merged or not body.lstrip().startswith("{"):
+    if not body.lstrip().startswith("{"):
         return None
     try:
         value: Any = json.loads(body)
