@@ -76,11 +76,11 @@ def _ranges(call: Call, text: str, by_field: bool) -> _Ranges:
                     call.unknown(f"the list {text}")
                 raise UsageError(f"invalid {position} {curly(call, part)}")
         if part == "":
-raise UsageError(first)
+            raise UsageError(first)
         low = int(pieces[0] or 1)
         high = int(pieces[-1]) if pieces[-1] else None
         if low == 0 or (high == 0 and len(pieces) == 1):
-raise UsageError(first)
+            raise UsageError(first)
         if high is not None and high < low:
             raise UsageError("invalid decreasing range")
         found.append((low, high))
