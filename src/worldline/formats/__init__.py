@@ -1,7 +1,7 @@
 """Trajectory formats, in and out: one file per format, told by content, wrong records named by line."""
 
 from worldline.formats.base import Format, WritableFormat
-from worldline.formats.catalog import Detection, detect_format, format_names, get_format
+from worldline.formats.catalog import Detection, detect_format, format_names, get_format, writable_format
 from worldline.formats.reading import read_trajectories
 from worldline.formats.source import InputFile, Limits, Record, SkippedRecord
 from worldline.formats.writer import TrajectoryWriter, write_trajectories
@@ -19,5 +19,6 @@ __all__ = [
     "format_names",
     "get_format",
     "read_trajectories",
+    "writable_format",
     "write_trajectories",
 ]
