@@ -19,7 +19,8 @@ _TOKEN = re.compile(
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH_NAMES = (
-    "january february march april may june july august september october november december".split()
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
 )  # fmt: skip
 _DAY_NAMES = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _DAY_EXTRA = {"tues": 2, "wednes": 3, "thur": 4, "thurs": 4}

@@ -77,7 +77,7 @@ def extra_operand(operand: str) -> UsageError:
 def parse(
     call: Call,
     short: str = "",
-    long: Sequence[str] = (),
+    long: Sequence[str] | str = (),
     *,
     same: Mapping[str, str] | None = None,
     permute: bool = True,
@@ -89,7 +89,7 @@ def parse(
         call: The invocation.
         short: Option letters; `x:` takes an argument, `x::` an optional one (attached only).
         long: Long options in the program's own order (it shows when one is ambiguous): `all`, `sort=` with an
-            argument, `color=?` with an optional one. Abbreviations are understood.
+            argument, `color=?` with an optional one. Abbreviations are understood. A string is split at blanks.
         same: Long options that mean a short one, `{"--all": "-a"}`; they are returned as that one.
         permute: Whether options may follow operands; False stops at the first operand.
         argv: The arguments; default `call.argv`.
@@ -103,7 +103,7 @@ def parse(
         Unknown: `--help` or `--version`, unless the program lists them as its own options.
     """
     rest = list(call.argv if argv is None else argv)
-    table = _long_table(long)
+    table = _long_table(long.split() if isinstance(long, str) else long)
     options: Options = []
     operands: list[str] = []
     while rest:

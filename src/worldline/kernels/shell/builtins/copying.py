@@ -1,0 +1,481 @@
+"""The commands `cp` and `install`."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+
+from worldline.kernels.shell.builtins.asking import Answers
+from worldline.kernels.shell.builtins.backups import Backup, read_backup
+from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
+from worldline.kernels.shell.builtins.making import make_directories
+from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote, strerror
+from worldline.kernels.shell.builtins.modes import ModeError, apply_mode, permission_string
+from worldline.kernels.shell.builtins.options import UsageError, command, parse
+from worldline.kernels.shell.builtins.order import creation_order
+from worldline.kernels.shell.builtins.paths import canonical, inside, join, lstat
+from worldline.kernels.shell.builtins.targets import pair_up
+
+__all__ = ["COMMANDS", "Copier", "Rules"]
+
+_LONG = (
+    "archive attributes-only backup=? copy-contents debug dereference force interactive link no-clobber"
+    " no-dereference no-preserve= no-target-directory one-file-system parents path preserve=? recursive"
+    " remove-destination sparse= reflink=? strip-trailing-slashes suffix= symbolic-link target-directory= update"
+    " verbose context=?"
+)
+_SAME = {
+    "--archive": "-a",
+    "--dereference": "-L",
+    "--force": "-f",
+    "--interactive": "-i",
+    "--link": "-l",
+    "--no-clobber": "-n",
+    "--no-dereference": "-P",
+    "--no-target-directory": "-T",
+    "--recursive": "-r",
+    "-R": "-r",
+    "--symbolic-link": "-s",
+    "--suffix": "-S",
+    "--target-directory": "-t",
+    "--update": "-u",
+    "--verbose": "-v",
+    "--path": "--parents",
+    "-b": "--backup",
+    "--one-file-system": "-x",
+}
+
+
+@dataclass
+class Rules:
+    """How a copy is made."""
+
+    recursive: bool = False
+    follow: bool = True
+    follow_operands: bool = True
+    clobber: str = ""
+    """`i`: ask, `n`: never overwrite, `f`: remove what cannot be written."""
+    update: bool = False
+    verbose: bool = False
+    mode: bool = False
+    times: bool = False
+    owner: bool = False
+    symbolic: bool = False
+    remove: bool = False
+    attributes_only: bool = False
+    backup: Backup | None = None
+    new_mode: int | None = None
+    """Permissions of every new file (`install`)."""
+
+
+class Copier:
+    """Copies files by some rules and collects what there is to say about it."""
+
+    def __init__(self, call: Call, rules: Rules, report: Report) -> None:
+        self.call = call
+        self.rules = rules
+        self.report = report
+        self.answers = Answers(call, report)
+        self._top: tuple[str, str, str] | None = None
+
+    def copy(self, source: str, target: str) -> bool:
+        """Copy one operand; returns whether all of it was copied."""
+        self._top = None
+        return self._entry(source, target, top=True)
+
+    def _entry(self, source: str, target: str, *, top: bool) -> bool:
+        rules, files, report = self.rules, self.call.files, self.report
+        follow = rules.follow_operands if top else rules.follow
+        try:
+            stat = files.stat(source, follow=follow)
+        except OSError as error:
+            report.fail(f"cannot stat {shell_quote(source)}", error)
+            return False
+        if stat.kind == "directory" and not rules.recursive:
+            report.fail(f"-r not specified; omitting directory {shell_quote(source)}")
+            return False
+        try:
+            there = files.stat(target, follow=False)
+        except FileNotFoundError:
+            there = None
+        except OSError as error:
+            report.fail(f"failed to access {shell_quote(target)}", error)
+            return False
+        if there is not None and not self._may_replace(source, stat, target, there):
+            return there is not None and self._skipped
+        if stat.kind == "directory":
+            return self._directory(source, stat, target, there, top=top)
+        return self._file(source, stat, target, there, follow=follow)
+
+    _skipped = False
+
+    def _may_replace(self, source: str, stat: FileStat, target: str, there: FileStat) -> bool:
+        """Whether to go on with what stands at the target; `_skipped` says whether that is no failure."""
+        rules, report, files = self.rules, self.report, self.call.files
+        self._skipped = False
+        behind = there
+        if there.kind == "symlink" and stat.kind != "symlink" and not rules.remove:
+            try:
+                behind = files.stat(target)
+            except OSError:
+                if stat.kind != "directory":
+                    report.fail(f"not writing through dangling symlink {shell_quote(target)}")
+                    return False
+        same = stat.kind != "directory" and self._same(source, target, stat, there)
+        if same and (rules.backup is None or stat.kind == "symlink"):
+            report.fail(f"{shell_quote(source)} and {shell_quote(target)} are the same file")
+            return False
+        if stat.kind == "directory":
+            if behind.kind != "directory":
+                shown = f"non-directory {shell_quote(target)} with directory {shell_quote(source)}"
+                report.fail(f"cannot overwrite {shown}")
+                return False
+            return True
+        if behind.kind == "directory":
+            report.fail(f"cannot overwrite directory {shell_quote(target)} with non-directory")
+            return False
+        return self._wanted(target, stat, behind)
+
+    def _same(self, source: str, target: str, stat: FileStat, there: FileStat) -> bool:
+        if stat.kind == "symlink" or self.rules.remove:
+            parent = canonical(self.call, posixpath.dirname(source) or ".")
+            other = canonical(self.call, posixpath.dirname(target) or ".")
+            return (parent, posixpath.basename(source)) == (other, posixpath.basename(target))
+        try:
+            return canonical(self.call, source) == canonical(self.call, target)
+        except OSError:
+            return False
+
+    def _wanted(self, target: str, stat: FileStat, behind: FileStat) -> bool:
+        rules = self.rules
+        if rules.clobber == "n" or (rules.update and behind.mtime >= stat.mtime):
+            self._skipped = True
+        elif rules.clobber == "i":
+            question = f"overwrite {shell_quote(target)}"
+            if not self._writable(target):
+                bits = f"{behind.mode:04o} ({permission_string(behind.mode)})"
+                question = f"unwritable {shell_quote(target)} (mode {bits.replace(' (', ', ')}; try anyway"
+            self._skipped = not self.answers.yes(question)
+        return not self._skipped
+
+    def _writable(self, target: str) -> bool:
+        allowed = getattr(self.call.files, "allowed", None)
+        return True if allowed is None else bool(allowed(target, 2))
+
+    # --- files
+
+    def _file(self, source: str, stat: FileStat, target: str, there: FileStat | None, *, follow: bool) -> bool:
+        rules, files, report = self.rules, self.call.files, self.report
+        note = ""
+        try:
+            if there is not None and rules.backup is not None:
+                note = f" (backup: {shell_quote(rules.backup.move(self.call, target))})"
+                there = None
+            elif there is not None and (rules.remove or stat.kind == "symlink"):
+                files.remove(target)
+                if rules.verbose and rules.remove:
+                    report.out(f"removed {shell_quote(target)}\n")
+                there = None
+        except OSError as error:
+            report.fail(f"cannot remove {shell_quote(target)}", error)
+            return False
+        if rules.symbolic:
+            return self._symbolic(source, target)
+        if stat.kind == "symlink" and not follow:
+            return self._link(source, target, note)
+        if stat.kind == "fifo":
+            self.call.unknown("copying a fifo")
+        try:
+            data = b"" if rules.attributes_only else files.read(source)
+        except OSError as error:
+            report.fail(f"cannot open {shell_quote(source)} for reading", error)
+            return False
+        if not self._write(data, target, there):
+            return False
+        if rules.verbose:
+            report.out(f"{shell_quote(source)} -> {shell_quote(target)}{note}\n")
+        self._attributes(stat, target, new=there is None)
+        return True
+
+    def _write(self, data: bytes, target: str, there: FileStat | None) -> bool:
+        files, report, rules = self.call.files, self.report, self.rules
+        if rules.attributes_only and there is not None:
+            return True
+        try:
+            files.write(target, data)
+            return True
+        except OSError as error:
+            if there is not None and rules.clobber == "f":
+                try:
+                    files.remove(target)
+                    if rules.verbose:
+                        report.out(f"removed {shell_quote(target)}\n")
+                    files.write(target, data)
+                    return True
+                except OSError as second:
+                    report.fail(f"cannot remove {shell_quote(target)}", second)
+                    return False
+            reason = "Not a directory" if target.endswith("/") else strerror(error)
+            report.fail(f"cannot create regular file {shell_quote(target)}: {reason}")
+            return False
+
+    def _attributes(self, stat: FileStat, target: str, *, new: bool) -> None:
+        rules, files = self.rules, self.call.files
+        if rules.new_mode is not None:
+            files.chmod(target, rules.new_mode)
+        elif rules.mode:
+            files.chmod(target, stat.mode)
+        elif new:
+            files.chmod(target, stat.mode & 0o777 & ~self.call.umask)
+        if rules.owner and (stat.owner, stat.group) != _owners(self.call, target):
+            try:
+                files.chown(target, stat.owner, stat.group)
+            except OSError:
+                if stat.mode & 0o6000:
+                    files.chmod(target, stat.mode & 0o1777)
+        if rules.times:
+            files.utime(target, stat.mtime)
+
+    def _symbolic(self, source: str, target: str) -> bool:
+        if not source.startswith("/") and posixpath.dirname(target) not in ("", "."):
+            self.report.fail(
+                f"{shell_quote(target).strip(chr(39))}: can make relative symbolic links only in current directory"
+            )
+            return False
+        return self._make_link(source, source, target, "")
+
+    def _link(self, source: str, target: str, note: str) -> bool:
+        return self._make_link(source, self.call.files.readlink(source), target, note)
+
+    def _make_link(self, source: str, text: str, target: str, note: str) -> bool:
+        try:
+            self.call.files.symlink(text, target)
+        except OSError as error:
+            shown = f"{shell_quote(target)} to {shell_quote(text)}"
+            self.report.fail(f"cannot create symbolic link {shown}", error)
+            return False
+        if self.rules.verbose:
+            self.report.out(f"{shell_quote(source)} -> {shell_quote(target)}{note}\n")
+        return True
+
+    # --- directories
+
+    def _directory(self, source: str, stat: FileStat, target: str, there: FileStat | None, *, top: bool) -> bool:
+        files, report, rules = self.call.files, self.report, self.rules
+        real = canonical(self.call, source)
+        if not top and self._top is not None and real == self._top[0]:
+            _, shown_source, shown_target = self._top
+            text = f"cannot copy a directory, {shell_quote(shown_source)}, into itself, {shell_quote(shown_target)}"
+            report.fail(text)
+            self._stop = True
+            return False
+        if there is None:
+            try:
+                files.mkdir(target, (stat.mode & ~self.call.umask) | 0o700)
+            except OSError as error:
+                report.fail(f"cannot create directory {shell_quote(target)}", error)
+                return False
+            if rules.verbose:
+                report.out(f"{shell_quote(source)} -> {shell_quote(target)}\n")
+        place = canonical(self.call, target)
+        if top:
+            self._stop = False
+            self._top = (place, source, target)
+        try:
+            names = files.list(source)
+            if len(names) > 1 and (rules.verbose or inside(place, real)):
+                names = creation_order(self.call, source)
+        except OSError as error:
+            report.fail(f"cannot access {shell_quote(source)}", error)
+            return False
+        good = True
+        for name in names:
+            good &= self._entry(join(source, name), join(target, name), top=False)
+            if self._stop:
+                break
+        self._finish(stat, target, new=there is None)
+        return good
+
+    _stop = False
+
+    def _finish(self, stat: FileStat, target: str, *, new: bool) -> None:
+        rules, files = self.rules, self.call.files
+        if rules.mode:
+            files.chmod(target, stat.mode)
+        elif new:
+            files.chmod(target, stat.mode & 0o777 & ~self.call.umask)
+        if rules.times:
+            files.utime(target, stat.mtime)
+
+
+def _owners(call: Call, path: str) -> tuple[str, str]:
+    stat = call.files.stat(path)
+    return stat.owner, stat.group
+
+
+def _read_rules(call: Call, options: list[tuple[str, str]]) -> Rules:
+    rules = Rules(backup=read_backup(call, options))
+    follow = ""
+    for name, value in options:
+        if name in ("-r", "-a", "-d", "-p", "--preserve", "--no-preserve"):
+            if name in ("-a", "-r"):
+                rules.recursive = True
+            if name in ("-a", "-d"):
+                follow = "P"
+            _preserve(call, rules, name, value)
+        elif name in ("-L", "-P", "-H"):
+            follow = name[1]
+        elif name in ("-i", "-n", "-f"):
+            if not (name == "-f" and rules.clobber == "i"):
+                rules.clobber = name[1]
+        elif name in ("-u", "-v", "-s", "--remove-destination", "--attributes-only"):
+            rules.update |= name == "-u"
+            rules.verbose |= name == "-v"
+            rules.symbolic |= name == "-s"
+            rules.remove |= name == "--remove-destination"
+            rules.attributes_only |= name == "--attributes-only"
+        elif name not in _ELSEWHERE:
+            call.unknown(f"the option {name}")
+    follow = follow or ("P" if rules.recursive else "L")
+    rules.follow, rules.follow_operands = follow == "L", follow != "P"
+    return rules
+
+
+_ELSEWHERE = ("--backup", "-S", "-t", "-T", "-x", "--parents", "--strip-trailing-slashes", "--reflink", "--sparse")
+
+
+def _preserve(call: Call, rules: Rules, name: str, value: str) -> None:
+    if name in ("-r", "-d"):
+        return
+    words = set((value or "mode,ownership,timestamps").split(",")) if name != "-a" else {"all"}
+    known = {"mode", "ownership", "timestamps", "all", "links", "context", "xattr"}
+    if not words <= known:
+        call.unknown(f"{name}={value}")
+    keep = name != "--no-preserve"
+    if words & {"mode", "all"}:
+        rules.mode = keep
+    if words & {"ownership", "all"}:
+        rules.owner = keep
+    if words & {"timestamps", "all"}:
+        rules.times = keep
+
+
+@command()
+def _cp(call: Call) -> Result:
+    options, operands = parse(call, "abdfHilLnprst:uvxPRS:TZ", _LONG, same=_SAME)
+    rules = _read_rules(call, options)
+    names = {name for name, _ in options}
+    report = Report("cp")
+    copier = Copier(call, rules, report)
+    if "--strip-trailing-slashes" in names:
+        operands = [operand.rstrip("/") or operand for operand in operands]
+    for source, target in pair_up(call, options, operands, parents="--parents" in names):
+        if "--parents" in names and not _make_parents(copier, source, target):
+            continue
+        copier.copy(source, target)
+    return report.result()
+
+
+def _make_parents(copier: Copier, source: str, target: str) -> bool:
+    """Make the directories that `cp --parents` needs, with the permissions of those of the source."""
+    call, report = copier.call, copier.report
+    base = target[: len(target) - len(source.lstrip("/"))]
+    steps = [part for part in posixpath.dirname(source.strip("/")).split("/") if part]
+    path, origin = base.rstrip("/"), "/" if source.startswith("/") else ""
+    for step in steps:
+        path, origin = f"{path}/{step}", posixpath.join(origin, step)
+        try:
+            there = lstat(call, path)
+            if there is None:
+                call.files.mkdir(path, call.files.stat(origin).mode & ~call.umask)
+                if copier.rules.verbose:
+                    report.out(f"{origin} -> {path}\n")
+        except OSError as error:
+            if isinstance(error, FileNotFoundError):
+                report.fail(f"cannot stat {shell_quote(source)}", error)
+            else:
+                report.fail(f"cannot make directory {shell_quote(path)}", error)
+            return False
+    return True
+
+
+# --- install
+
+_INSTALL_LONG = (
+    "backup=? compare context=? debug directory group= mode= no-target-directory owner= preserve-timestamps"
+    " preserve-context strip strip-program= suffix= target-directory= verbose"
+)
+_INSTALL_SAME = {
+    "--directory": "-d",
+    "--group": "-g",
+    "--mode": "-m",
+    "--no-target-directory": "-T",
+    "--owner": "-o",
+    "--preserve-timestamps": "-p",
+    "--suffix": "-S",
+    "--target-directory": "-t",
+    "--verbose": "-v",
+    "-b": "--backup",
+    "--compare": "-C",
+    "--strip": "-s",
+}
+
+
+@command()
+def _install(call: Call) -> Result:
+    options, operands = parse(call, "bcCsDdg:m:o:pt:TvS:Z", _INSTALL_LONG, same=_INSTALL_SAME)
+    given = dict(options)
+    if {"-s", "-C", "-Z"} & given.keys():
+        call.unknown("stripping, comparing and contexts")
+    for name in ("-o", "-g"):
+        if name in given and given[name] not in (call.world.user, str(call.world.user_id)):
+            call.unknown(f"installing for {given[name]}")
+    try:
+        mode = apply_mode(given.get("-m", "755"), 0, directory="-d" in given, umask=0)
+    except ModeError:
+        raise UsageError(f"invalid mode {quote(given['-m'])}", hint=False) from None
+    report = Report("install")
+    if "-d" in given:
+        if not operands:
+            raise UsageError("missing file operand")
+        return _install_directories(call, report, operands, mode, verbose="-v" in given)
+    rules = Rules(
+        new_mode=mode, remove=False, verbose="-v" in given, times="-p" in given, backup=read_backup(call, options)
+    )
+    rules.clobber = "f"
+    copier = Copier(call, rules, report)
+    if "-D" in given and len(operands) == 2 and "-t" not in given:
+        _leading(call, report, posixpath.dirname(operands[1]), verbose="-v" in given)
+    elif "-D" in given and "-t" in given:
+        _leading(call, report, given["-t"], verbose="-v" in given)
+    for source, target in pair_up(call, options, operands):
+        if call.files.exists(source) and call.files.stat(source).kind == "directory":
+            report.fail(f"omitting directory {shell_quote(source)}")
+            continue
+        copier.copy(source, target)
+    return report.result()
+
+
+def _leading(call: Call, report: Report, directory: str, *, verbose: bool) -> None:
+    if not directory:
+        return
+    for made in make_directories(call, directory, 0o755):
+        if verbose:
+            report.out(f"install: creating directory {shell_quote(made)}\n")
+
+
+def _install_directories(call: Call, report: Report, paths: list[str], mode: int, *, verbose: bool) -> Result:
+    for path in paths:
+        try:
+            made = make_directories(call, path, mode)
+            if not made:
+                call.files.chmod(path, mode)
+        except OSError as error:
+            report.fail(f"cannot create directory {quote(path)}", error)
+            continue
+        if verbose:
+            report.lines(f"install: creating directory {shell_quote(step)}" for step in made)
+    return report.result()
+
+
+COMMANDS: dict[str, Builtin] = {"cp": _cp, "install": _install}
