@@ -17,12 +17,15 @@ from typing import Any, NoReturn
 from bashkit import FileSystem
 
 from worldline.domains.terminal.state import TerminalState
+from worldline.kernels.shell.barriers import NO_BARRIERS, Barriers
 from worldline.kernels.shell.builtins.base import FileStat, Unknown
+from worldline.kernels.shell.programs import provided
 from worldline.kernels.shell.table import Node, Table, owner_id
 
 __all__ = ["BROUGHT", "KernelFiles", "Trace", "is_virtual"]
 
 _LINKS = 40
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _VIRTUAL = ("/proc", "/dev", "/sys", "/bin", "/usr/bin")
 _DIRECTORY_SIZE = 4096
 
@@ -64,6 +67,7 @@ class KernelFiles:
         trace: Where accesses are noted.
         stamps: Time stamp of each file in the in-memory file system when the table was last in step with it.
         umask: Permission bits that new files do not get.
+        barriers: Files that something else stands in for, so that the library's commands are refused.
     """
 
     def __init__(
@@ -76,6 +80,7 @@ class KernelFiles:
         trace: Trace,
         stamps: dict[str, float],
         umask: int = 0o022,
+        barriers: Barriers | None = None,
     ) -> None:
         self._vfs = vfs
         self._table = table
@@ -85,6 +90,7 @@ class KernelFiles:
         self._trace = trace
         self._stamps = stamps
         self._umask = umask
+        self._barriers = barriers or NO_BARRIERS
         self._uid = state.user_id
 
     # --- paths
@@ -176,19 +182,29 @@ class KernelFiles:
         node = self._table.nodes.get(path)
         if is_virtual(path) or path in BROUGHT:
             return node.kind if node is not None else self._program(path)
+        if path in self._barriers.paths:
+            return None if node is None else node.kind
         if self._link(path) is not None:
             return "symlink"
         raw = self._raw(path)
         return None if raw is None else str(raw["file_type"])
 
     def _program(self, path: str) -> str | None:
-        return "file" if path in ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random") else None
+        """Kind of a file that every system has though no world declares it."""
+        folder, name = posixpath.split(path)
+        if path in _DEVICES or (folder == "/dev/fd" and self._vfs.exists(path)):
+            return "file"
+        if folder == "/usr/bin" and provided(self._state.packages)[0].get(name) == folder:
+            return "file"
+        return None
 
     # --- permissions
 
     def node(self, path: str) -> Node:
         """What is known about a resolved path that exists; files written just now belong to the user."""
         node = self._table.nodes.get(path)
+        if path in self._barriers.paths and node is not None:
+            return node
         if is_virtual(path) or path in BROUGHT:
             if node is None:
                 return Node("file", 0o666 if path.startswith("/dev/") else 0o755, 0, 0, self._state.clock)
@@ -243,6 +259,10 @@ class KernelFiles:
         self._trace.read.add(place)
         if place in self._table.tainted:
             raise Unknown(f"the content of {place} is not known")
+        if place.startswith("/dev/fd/"):
+            return self._vfs.read_file(place)
+        if place in self._barriers.paths:
+            return self._table.nodes[place].content or b""
         if is_virtual(place) or kind == "fifo":
             raise Unknown(f"{place} is made up by the system")
         if place in BROUGHT:
@@ -274,7 +294,7 @@ class KernelFiles:
             return _DIRECTORY_SIZE
         if self._table.tainted.get(place) == "content" or is_virtual(place):
             raise Unknown(f"the size of {place} is not known")
-        if place in BROUGHT:
+        if place in BROUGHT or place in self._barriers.paths:
             return len(node.content or b"")
         return int(self._vfs.stat(place)["size"])
 
@@ -319,8 +339,12 @@ class KernelFiles:
         for name, what in self._table.tainted.items():
             if what == "existence" and posixpath.dirname(name) + "/" == prefix:
                 raise Unknown(f"{name} may or may not be there")
+        if place in self._barriers.paths:
+            inside = {name[len(prefix) :].partition("/")[0] for name in self._table.children(place)}
+            return sorted(inside, key=os.fsencode)
         names = [str(entry["name"]) for entry in self._vfs.read_dir(place)]
-        return sorted(names, key=os.fsencode)
+        hidden = {name for name in self._barriers.paths if name not in self._table.nodes}
+        return sorted((name for name in names if prefix + name not in hidden), key=os.fsencode)
 
     def readlink(self, path: str) -> str:
         place = self.resolve(path, follow=False)
@@ -364,6 +388,7 @@ class KernelFiles:
         place, kind = self._target(path)
         if place == "/dev/null":
             return
+        self._barriers.lift(place)
         if is_virtual(place) or place in BROUGHT:
             raise Unknown(f"writing {place} is not simulated")
         node = self.node(place) if kind is not None else None
@@ -401,6 +426,7 @@ class KernelFiles:
         if self._kind(place) is not None:
             raise _error(errno.EEXIST, path)
         self._new(place, path)
+        self._barriers.lift(place)
         self._vfs.mkdir(place)
         self._vfs.chmod(place, mode)
         self._note(place, Node("directory", mode, self._uid, self._uid, self._now))
@@ -425,6 +451,7 @@ class KernelFiles:
         self._may_change(place, path)
         if is_virtual(place) or place in BROUGHT:
             raise Unknown(f"removing {place} is not simulated")
+        self._barriers.lift(place)
         if kind == "directory":
             if place in self._table.open:
                 raise Unknown(f"{place} is not fully listed")
@@ -449,6 +476,8 @@ class KernelFiles:
         else:
             self._may_change(new, target)
         self._may_change(old, source)
+        self._barriers.lift(old)
+        self._barriers.lift(new)
         self._check_replace(old, kind, new, there, target)
         if there is not None:
             self._vfs.remove(new)
@@ -526,6 +555,7 @@ class KernelFiles:
             self._absent(place, path)
         if is_virtual(place) or place in BROUGHT:
             raise Unknown(f"changing {place} is not simulated")
+        self._barriers.lift(place)
         node = self.node(place)
         if self._uid and node.uid != self._uid and not (or_write and self._allowed(place, 2)):
             raise _error(errno.EACCES if or_write else errno.EPERM, path)

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
-from worldline.kernels.shell.machine import END, Limits, Machine, Outcome, Step
+from worldline.kernels.shell.machine import Limits, Machine
+from worldline.kernels.shell.session import Settled
 from worldline.kernels.shell.table import Table, declared_table
+from worldline.kernels.shell.trial import attempt
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
 __all__ = ["ShellKernel"]
-
-
-@dataclass(slots=True)
-class Settled:
-    """The state that has been settled."""
-
-    table: Table
-    clock: datetime
-    ended: bool = False
-    status: int = 0
 
 
 class Image:
@@ -66,7 +57,9 @@ class ShellKernel:
         self.world = world
         self.state = TerminalState.model_validate(world.initial_state)
         self._limits = limits or Limits()
-        self._settled = Settled(declared_table(self.state), self.state.clock)
+        self._settled = Settled(
+            declared_table(self.state), self.state.clock, self.state.start_directory, self.state.clock
+        )
         self._machine: Machine | None = None
         self._image = Image(None)
         self._trial: Trial | None = None
@@ -79,27 +72,20 @@ class ShellKernel:
         command = action.command
         if command is None:
             return Proposal(Observation.from_streams(b"", b"", 2), known=False, why="not a shell command")
+        if self._settled.ended:
+            return Proposal(Observation.from_streams(b"", b"", 0), known=False, why="the shell has ended", ended=True)
         machine = self._ready()
-        self._image.take()
-        table = self._settled.table.copy()
-        step = Step(self.state, table, machine.stamps, self._settled.clock)
-        outcome = machine.run(f"{command}\n{END} $?", step)
-        machine.follow(table, step.now)
-        status = outcome.status if step.ended else step.status
-        settled = Settled(table, step.now + timedelta(seconds=int(step.slept)), step.ended, status)
+        found = attempt(machine, self._settled, command, self._image.take())
         proposal = Proposal(
-            observation=self._observe(outcome, status),
-            known=not step.unknown,
-            why="; ".join(step.unknown) or "ran " + ", ".join(step.ran),
-            ended=step.ended,
+            observation=found.observation,
+            known=not found.doubts,
+            classes=found.classes,
+            why="; ".join(found.doubts) or f"ran {', '.join(found.ran) or 'the shell'}",
+            writes=found.written,
+            ended=found.settled.ended,
         )
-        self._trial = Trial(action, proposal, settled)
+        self._trial = Trial(action, proposal, found.settled)
         return proposal
-
-    def _observe(self, outcome: Outcome, status: int) -> Observation:
-        if self.state.shell.merged:
-            return Observation.from_text(outcome.stdout + outcome.stderr, is_error=status != 0)
-        return Observation.from_streams(outcome.stdout, outcome.stderr, status)
 
     def accept(self) -> None:
         """Make the trial state of the last proposal the state."""

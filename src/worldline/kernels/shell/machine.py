@@ -5,22 +5,18 @@ from __future__ import annotations
 import contextlib
 import posixpath
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, FileSystem
+from bashkit import Bash, BashError, FileSystem, ShellState
 
 from worldline.domains.terminal.state import TerminalState
-from worldline.kernels.shell.builtins import commands
-from worldline.kernels.shell.builtins.base import Builtin, Call, Result, Unknown
-from worldline.kernels.shell.files import BROUGHT, KernelFiles, Trace, is_virtual
+from worldline.kernels.shell.files import BROUGHT, is_virtual
+from worldline.kernels.shell.step import Slot, Step, callbacks
 from worldline.kernels.shell.table import Node, Table
 
-__all__ = ["Limits", "Machine", "Outcome", "Step"]
-
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+__all__ = ["Limits", "Machine", "Outcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +24,9 @@ class Limits:
     """What one step may use before the kernel gives up."""
 
     seconds: float = 2.0
-    commands: int = 20_000
-    loop_iterations: int = 20_000
+    commands: int = 100_000
+    loop_iterations: int = 100_000
     memory: int = 256 * 1024 * 1024
-
-
-@dataclass(slots=True)
-class Step:
-    """What is known about the step that is running; filled in by our commands."""
-
-    state: TerminalState
-    table: Table
-    stamps: dict[str, float]
-    now: datetime
-    umask: int = 0o022
-    trace: Trace = field(default_factory=Trace)
-    ran: list[str] = field(default_factory=list)
-    """Names of our commands that ran."""
-    unknown: list[str] = field(default_factory=list)
-    slept: float = 0.0
-    ended: bool = True
-    """Whether the end of the script was not reached."""
-    status: int = 0
-    report: list[str] = field(default_factory=list)
-    """What the shell said about itself at the script's end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +40,6 @@ class Outcome:
     truncated: bool
 
 
-class _Slot:
-    """Where the commands find the running step; keeps shell and commands from holding each other alive."""
-
-    __slots__ = ("step",)
-
-    def __init__(self) -> None:
-        self.step: Step | None = None
-
-
-END = "__worldline_end"
-
-
 class Machine:
     """A shell of the library, our commands registered in it.
 
@@ -88,7 +51,9 @@ class Machine:
     def __init__(self, state: TerminalState, limits: Limits) -> None:
         self.state = state
         self.stamps: dict[str, float] = {}
-        self._slot = _Slot()
+        self._slot = Slot()
+        self._fresh: dict[str, int] = {}
+        self._ours: set[str] = set()
         self._bash = Bash(
             username=state.user,
             hostname=state.hostname,
@@ -98,7 +63,7 @@ class Machine:
             max_loop_iterations=limits.loop_iterations,
             max_memory=limits.memory,
             timeout_seconds=limits.seconds,
-            custom_builtins=_callbacks(self._slot),
+            custom_builtins=callbacks(self._slot, state),
         )
         self.vfs: FileSystem = self._bash.fs()
 
@@ -121,15 +86,12 @@ class Machine:
         truncated = result.stdout_truncated or result.stderr_truncated
         return Outcome(raw.stdout_bytes, raw.stderr_bytes, result.exit_code, result.error, truncated)
 
-    def analyze(self, script: str) -> Any:
-        """Parse a script without running it.
+    @property
+    def shell(self) -> Bash:
+        """The library's shell, for parsing."""
+        return self._bash
 
-        Raises:
-            BashError: It does not parse.
-        """
-        return self._bash.analyze(script)
-
-    def shell_state(self) -> Any:
+    def shell_state(self) -> ShellState:
         """Variables, arrays, aliases and the working directory."""
         return self._bash.shell_state()
 
@@ -174,10 +136,24 @@ class Machine:
             self.vfs.chmod(path, node.mode)
         self.stamps[path] = self.vfs.stat(path)["modified"]
 
-    def follow(self, table: Table, now: datetime) -> None:
-        """Bring a table in step with what commands of the library did to the files."""
+    def put_back(self, table: Table, path: str) -> None:
+        """Write a path of a table, and what lies below it, into the in-memory files again."""
+        for name in sorted([path, *table.children(path)]):
+            self._put(name, table.nodes[name], fresh=True, content=True)
+
+    def follow(self, table: Table, now: datetime, umask: int, ours: set[str]) -> None:
+        """Bring a table in step with what commands of the library did to the files.
+
+        Args:
+            table: Changed in place.
+            now: Virtual time of the step.
+            umask: Permission bits that new files do not get.
+            ours: Paths that our own commands wrote, with the right mode already.
+        """
         seen: set[str] = set()
         changed: set[str] = set()
+        self._fresh = {"file": 0o666 & ~umask, "directory": 0o777 & ~umask}
+        self._ours = ours
         self._walk("/", table, now, seen, changed)
         for path in [path for path in table.nodes if path not in seen and _held(path)]:
             del table.nodes[path]
@@ -226,8 +202,12 @@ class Machine:
         uid = self.state.user_id
         kind = meta["file_type"]
         node = table.nodes.get(path)
+        mode = int(meta["mode"])
         if node is None or node.kind != kind:
-            node = Node(kind, int(meta["mode"]), uid, uid, now)
+            if path not in self._ours and kind in self._fresh and mode in (0o644, 0o755) and mode != self._fresh[kind]:
+                mode = self._fresh[kind]
+                self.vfs.chmod(path, mode)
+            node = Node(kind, mode, uid, uid, now)
         content = node.content
         if kind == "file" and self.stamps.get(path) != meta["modified"]:
             content = self.vfs.read_file(path)
@@ -236,7 +216,7 @@ class Machine:
                 # Appending to what is not known leaves it unknown; anything else replaced it.
                 table.tainted.pop(path, None)
         self.stamps[path] = meta["modified"]
-        table.nodes[path] = replace(node, mode=int(meta["mode"]), content=content)
+        table.nodes[path] = replace(node, mode=mode, content=content)
 
 
 def _held(path: str) -> bool:
@@ -257,52 +237,3 @@ def environment(state: TerminalState) -> dict[str, str]:
         "TZ": state.timezone,
         **state.env,
     }
-
-
-def _callbacks(slot: _Slot) -> dict[str, Callable[[BuiltinContext], BuiltinResult]]:
-    table: dict[str, Callable[[BuiltinContext], BuiltinResult]] = {}
-    for name, function in commands().items():
-        callback = _callback(slot, name, function)
-        for key in (name, f"/bin/{name}", f"/usr/bin/{name}"):
-            table[key] = callback
-    table[END] = _end(slot)
-    return table
-
-
-def _end(slot: _Slot) -> Callable[[BuiltinContext], BuiltinResult]:
-    def end(context: BuiltinContext) -> BuiltinResult:
-        if slot.step is not None:
-            slot.step.ended = False
-            slot.step.status = int(context.argv[0])
-            slot.step.report = context.argv[1:]
-        return BuiltinResult("", "", 0)
-
-    return end
-
-
-def _callback(slot: _Slot, name: str, function: Builtin) -> Callable[[BuiltinContext], BuiltinResult]:
-    def callback(context: BuiltinContext) -> BuiltinResult:
-        step = slot.step
-        if step is None:
-            return BuiltinResult("", "", 125)
-        result = invoke(step, context, name, function)
-        return BuiltinResult(result.stdout, result.stderr, result.status)
-
-    return callback
-
-
-def invoke(step: Step, context: BuiltinContext, name: str, function: Builtin) -> Result:
-    """Run one command of ours; what it does not know is noted, and gives status 125."""
-    step.ran.append(name)
-    stdin = context.stdin
-    files = KernelFiles(context.fs, step.table, step.state, context.cwd, step.now, step.trace, step.stamps, step.umask)
-    call = Call(name, context.argv, stdin, context.env, context.cwd, files, step.state, step.now)
-    if stdin is not None and _REPLACEMENT in stdin:
-        step.unknown.append(f"{name}: its input may be binary")
-    try:
-        return function(call)
-    except Unknown as error:
-        step.unknown.append(str(error))
-    except OSError as error:
-        return Result("", f"{name}: {error.filename}: {error.strerror}\n", 1)
-    return Result("", "", 125)

@@ -1,0 +1,207 @@
+"""Whether a command's answer rests on something the kernel does not know.
+
+Our own commands trace what they touch. For the rest, what a script touches is read off its text (literal words,
+redirections, patterns) and off the names in its error output.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from worldline.domains.terminal.state import TerminalState
+from worldline.kernels.shell.builtins import commands
+from worldline.kernels.shell.core import CORE
+from worldline.kernels.shell.files import BROUGHT, is_virtual
+from worldline.kernels.shell.programs import presence
+from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
+from worldline.kernels.shell.step import Step
+from worldline.kernels.shell.table import Table
+
+__all__ = ["doubts", "expand_path"]
+
+_HARMLESS = frozenset(
+    [
+        "echo",
+        "printf",
+        "true",
+        "false",
+        ":",
+        "export",
+        "declare",
+        "local",
+        "typeset",
+        "readonly",
+        "unset",
+        "set",
+        "shift",
+        "return",
+        "exit",
+        "break",
+        "continue",
+        "read",
+        "let",
+        "alias",
+        "unalias",
+        "trap",
+        "wait",
+        "jobs",
+        "kill",
+        "shopt",
+        "getopts",
+        "eval",
+        "command",
+        "builtin",
+        "type",
+        "hash",
+        "times",
+        "umask",
+        "ulimit",
+        "seq",
+        "expr",
+        "basename",
+        "dirname",
+        "mapfile",
+        "readarray",
+        "bash",
+        "sh",
+        "env",
+        "test",
+        "[",
+        "dirs",
+        "popd",
+        "caller",
+        "history",
+        "help",
+        "enable",
+    ]
+)
+"""Commands of the shell library that touch no files by themselves (redirections are looked at apart)."""
+
+_VOLATILE = re.compile(
+    r"\$(?:\{?(?:RANDOM|SRANDOM|BASHPID|PPID|EPOCHREALTIME|BASH_COMMAND|COLUMNS|LINES)\b|[$!](?![\w{])|\{[$!]\})"
+)
+_OWN_WORDS = re.compile(
+    r"limit[^\n]*exceeded|output truncated|exceeds VFS limit|resource limit|budget|not supported|not available in|"
+    r"network access not configured|sandbox|bashkit|not implemented|unsupported",
+    re.IGNORECASE,
+)
+"""What the shell library says where it does not do what the real program does."""
+
+_SAFE_DEVICES = ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd")
+_WORD = re.compile(r"(?<![\w.}$\"'/*=:@-])(?:~|\$HOME|\$\{HOME\})?/(?:[\w.@%+,\[\]?*-]+/?)*")
+_MESSAGE_PATH = re.compile(
+    r"^[^\n]*?: (?:cannot [\w ]+ )?[‘'\"]?([^\n'’\"]+?)[’'\"]?: (?:No such file or directory|Permission denied)$",
+    re.MULTILINE,
+)
+_DECLARING = re.compile(
+    r"\bdeclare -p\b|(?:^|[;&|]\s*)(?:set|declare|export -p|env|printenv)\s*(?:$|[;&|>])", re.MULTILINE
+)
+
+
+def expand_path(word: str, cwd: str, home: str) -> str:
+    """Absolute form of a literal word, `~` expanded."""
+    if word == "~" or word.startswith("~/"):
+        word = home + word[1:]
+    word = word.replace("${HOME}", home).replace("$HOME", home)
+    return "/" + posixpath.normpath(posixpath.join(cwd, word)).lstrip("/")
+
+
+def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdout: str) -> Iterator[str]:
+    """Yield what the answer rests on that is not known.
+
+    Args:
+        script: The command.
+        step: The finished run.
+        table: Files before the run.
+        cwd: Working directory before the run.
+        stderr: What it wrote, already in the shell's words.
+        stdout: What it wrote.
+    """
+    state = step.state
+    yield from step.unknown
+    for found in _OWN_WORDS.finditer(stderr):
+        yield f"the shell library said {found[0]!r}"
+    if "\ufffd" in stdout and "\ufffd" not in script.text and not script.names("printf"):
+        yield "binary output"
+    volatile = _VOLATILE.search(re.sub(r"'[^']*'", "", script.text))
+    if volatile is not None:
+        yield f"{volatile[0]} differs from run to run"
+    if re.search(r"%\([^)]*\)T", script.text):
+        yield "printf %(...)T is not simulated"
+    yield from _programs(script, state, stderr)
+    for path in sorted(_touched(script, state, cwd)):
+        reason = _doubt(path, table)
+        if reason is not None:
+            yield reason
+    for match in _MESSAGE_PATH.finditer(stderr):
+        reason = _doubt(expand_path(match[1], cwd, state.home), table, missing=True)
+        if reason is not None:
+            yield reason
+
+
+def _programs(script: Script, state: TerminalState, stderr: str) -> Iterator[str]:
+    known = commands().keys() | CORE.keys() | SHELL_BUILTINS | KEYWORDS
+    for match in re.finditer(r"(\S+): (?:command )?not found$", stderr, re.MULTILINE):
+        name = match[1]
+        if "/" not in name and presence(state, name) != "absent":
+            yield f"{name} may be installed, and is not simulated"
+    for name in sorted(script.programs - known):
+        if "/" not in name and name not in script.functions and presence(state, name) == "unknown":
+            yield f"it is not known whether {name} is installed"
+
+
+def _touched(script: Script, state: TerminalState, cwd: str) -> set[str]:
+    """Paths the shell library touches unseen: redirections, and words of commands that are not ours."""
+    found = set()
+    for redirect in script.analysis.redirects:
+        if redirect.path is not None and not redirect.is_write:
+            found.add(expand_path(redirect.path, cwd, state.home))
+    ours = commands().keys() | CORE.keys() | _HARMLESS
+    native = [command for command in script.analysis.commands if command.name is not None and command.name not in ours]
+    for command in native:
+        if command.name in script.functions:
+            continue
+        for word in command.args:
+            if word is None or word.startswith("-"):
+                continue
+            if word.startswith(("/", "~/", "./", "../")) or command.name in ("cd", "pushd", ".", "source"):
+                found.add(expand_path(word, cwd, state.home))
+    for match in re.finditer(r"\[\[.*?\]\]", script.text, re.DOTALL):
+        for word in _WORD.findall(match[0]):
+            found.add(expand_path(word, cwd, state.home))
+    for match in re.finditer(r"\$\(<\s*([\w./~-]+)\)", script.text):
+        found.add(expand_path(match[1], cwd, state.home))
+    for word in _WORD.findall(script.text):
+        if re.search(r"[*?\[]", word):
+            found.add(expand_path(re.split(r"[*?\[]", word)[0] or "/", cwd, state.home).rstrip("/") + "/*")
+    if "glob" in script.features:
+        found.add(posixpath.join(cwd, "*"))
+    return found
+
+
+def _doubt(path: str, table: Table, *, missing: bool = False) -> str | None:
+    """Why it is not known what is at a path, or None."""
+    if path.startswith(_SAFE_DEVICES):
+        return None
+    if is_virtual(path) and path not in table.nodes:
+        return f"{path} is made up by the system"
+    if path in BROUGHT and path not in table.nodes:
+        return f"{path} is not declared"
+    parts = [part for part in path.split("/") if part]
+    place = "/"
+    for index, part in enumerate(parts):
+        step = posixpath.join(place, part)
+        if step in table.tainted and not missing:
+            return f"{step} is not known since something unknown wrote to it"
+        if table.tainted.get(step) == "existence":
+            return f"it is not known whether {step} is there"
+        node = table.nodes.get(step)
+        if node is None:
+            return f"it is not known what is in {place}" if place in table.open else None
+        if node.kind == "symlink":
+            target = posixpath.normpath(posixpath.join(place, node.target, *parts[index + 1 :]))
+            return _doubt(target, table, missing=missing) if target != path else None
+        place = step
+    return None

@@ -1,0 +1,140 @@
+"""What a shell says about itself, in the words of bash and dash: syntax errors, prefixes, missing commands."""
+
+from __future__ import annotations
+
+import re
+
+from worldline.domains.terminal.state import ShellSpec
+from worldline.kernels.shell.script import Script, SyntaxFault
+
+__all__ = ["ABSENT", "absent_message", "reword", "syntax_message"]
+
+ABSENT = "\x01absent:"
+"""Marks a message about a missing command until its line is known."""
+
+_HINT = re.compile(r"command not found\. [^\n]*")
+_REPORT_TRACE = re.compile(
+    r"^(?:\++ (?:__worldline_end .*|trap - EXIT|trap -p)|__worldline_end .*|trap - EXIT)\n", re.MULTILINE
+)
+_NATIVE = re.compile(r"^bash: line (\d+): ", re.MULTILINE)
+_SH_NATIVE = re.compile(r"^sh: line (\d+): (.*): command not found$", re.MULTILINE)
+
+
+def absent_message(name: str) -> str:
+    """Placeholder for `NAME: command not found`."""
+    return f"{ABSENT}{name}\n"
+
+
+def syntax_message(fault: SyntaxFault, text: str, shell: ShellSpec, first_line: int) -> tuple[str, int] | None:
+    """Word a syntax error as the shell would.
+
+    Args:
+        fault: What the parser of the library says.
+        text: The script.
+        shell: Program and mode.
+        first_line: Number of the script's first line, less one (script mode counts on).
+
+    Returns:
+        The message and the exit status, or None where it is not known.
+    """
+    if shell.program == "sh":
+        return _dash_syntax(fault, text, first_line)
+    lines = text.split("\n")
+    line, message = fault.line, fault.message
+    if message.startswith("syntax error: unterminated command substitution"):
+        line, message = len(lines) + 1, "unexpected EOF while looking for matching `)'"
+    if "unexpected end of file" in message or message.startswith("unexpected end of input"):
+        line, message = len(lines) + 1, "syntax error: unexpected end of file"
+    prefix = _prefix(shell, line + first_line)
+    if message.startswith("syntax error near unexpected token"):
+        source = lines[line - 1] if line <= len(lines) else ""
+        if shell.mode == "interactive":
+            return f"{prefix}{message}\n", 2
+        return f"{prefix}{message}\n{prefix}`{source}'\n", 2
+    if message.startswith(("unexpected EOF while looking for matching", "syntax error: unexpected end of file")):
+        return f"{prefix}{message}\n", 2
+    return None
+
+
+def _prefix(shell: ShellSpec, line: int) -> str:
+    if shell.mode == "interactive":
+        return "bash: "
+    return f"bash: -c: line {line}: " if shell.mode == "command" else f"bash: line {line}: "
+
+
+def _dash_syntax(fault: SyntaxFault, text: str, first_line: int) -> tuple[str, int] | None:
+    lines = text.split("\n")
+    token = re.match(r"syntax error near unexpected token `(.*)'", fault.message)
+    line = fault.line + first_line
+    last = len(lines) + first_line
+    if token is not None:
+        return f'sh: {line}: Syntax error: "{token[1]}" unexpected\n', 2
+    quote = re.match(r"unexpected EOF while looking for matching `(.)'", fault.message)
+    if quote is not None and quote[1] in "'\"":
+        return f"sh: {last}: Syntax error: Unterminated quoted string\n", 2
+    return None
+
+
+def reword(stderr: str, text: str, shell: ShellSpec, first_line: int, script: Script) -> str:
+    """Turn the library's messages into those of the shell that the world has.
+
+    Args:
+        stderr: What was written.
+        text: The script, to find the lines of missing commands.
+        shell: Program and mode.
+        first_line: Number of the script's first line, less one.
+        script: What was read off the text.
+    """
+    if not stderr:
+        return stderr
+    stderr = _REPORT_TRACE.sub("", stderr)
+    stderr = _HINT.sub("command not found", stderr)
+    stderr = _place_absent(stderr, text)
+    if shell.program == "sh":
+        return _dash(stderr, first_line, script)
+    stderr = _SH_NATIVE.sub(r"sh: \1: \2: not found", stderr)
+    if shell.mode == "interactive":
+        return _NATIVE.sub("bash: ", stderr)
+    if first_line:
+        return _NATIVE.sub(lambda match: f"bash: line {int(match[1]) + first_line}: ", stderr)
+    return stderr
+
+
+def _place_absent(stderr: str, text: str) -> str:
+    """Fill in the line numbers of missing commands: the lines that name them, in turn."""
+    seen: dict[str, int] = {}
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        lines = [
+            number
+            for number, line in enumerate(text.split("\n"), 1)
+            if re.search(rf"(?<![\w-]){re.escape(name)}\b", line)
+        ] or [1]
+        index = seen.get(name, 0)
+        seen[name] = index + 1
+        return f"bash: line {lines[min(index, len(lines) - 1)]}: {name}: command not found\n"
+
+    return re.sub(rf"{re.escape(ABSENT)}([^\n]*)\n", fill, stderr)
+
+
+def _dash(stderr: str, first_line: int, script: Script) -> str:
+    reads = {redirect.path for redirect in script.analysis.redirects if not redirect.is_write}
+    writes = {redirect.path for redirect in script.analysis.redirects if redirect.is_write}
+
+    def convert(match: re.Match[str]) -> str:
+        line, rest = int(match[1]) + first_line, match[2]
+        rest = re.sub(r"^(.*): command not found$", r"\1: not found", rest)
+        rest = re.sub(r"^cd: (.*): [A-Z][\w ]+$", r"cd: can't cd to \1", rest)
+        failed = re.match(r"^([^:]*): (No such file or directory|Is a directory|Permission denied)$", rest)
+        if failed is not None and failed[1] in writes:
+            why = "Directory nonexistent" if failed[2].startswith("No such") else failed[2]
+            rest = f"cannot create {failed[1]}: {why}"
+        elif failed is not None and failed[1] in reads:
+            why = "No such file" if failed[2].startswith("No such") else failed[2]
+            rest = f"cannot open {failed[1]}: {why}"
+        elif failed is not None and failed[2].startswith("No such"):
+            rest = f"{failed[1]}: not found"
+        return f"sh: {line}: {rest}"
+
+    return re.sub(r"^(?:bash|sh): line (\d+): (.*)$", convert, stderr, flags=re.MULTILINE)

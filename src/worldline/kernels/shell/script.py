@@ -1,0 +1,253 @@
+"""Reading a command before it runs: what it names, which classes of action it holds, what hides from view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from bashkit import AnalyzedCommand, Bash, BashError, ScriptAnalysis
+
+__all__ = ["KEYWORDS", "SHELL_BUILTINS", "Script", "SyntaxFault", "read_script"]
+
+SHELL_BUILTINS = frozenset(
+    [
+        ".",
+        ":",
+        "[",
+        "alias",
+        "bg",
+        "bind",
+        "break",
+        "builtin",
+        "caller",
+        "cd",
+        "command",
+        "compgen",
+        "complete",
+        "compopt",
+        "continue",
+        "declare",
+        "dirs",
+        "disown",
+        "echo",
+        "enable",
+        "eval",
+        "exec",
+        "exit",
+        "export",
+        "false",
+        "fc",
+        "fg",
+        "getopts",
+        "hash",
+        "help",
+        "history",
+        "jobs",
+        "kill",
+        "let",
+        "local",
+        "logout",
+        "mapfile",
+        "popd",
+        "printf",
+        "pushd",
+        "pwd",
+        "read",
+        "readarray",
+        "readonly",
+        "return",
+        "set",
+        "shift",
+        "shopt",
+        "source",
+        "suspend",
+        "test",
+        "times",
+        "trap",
+        "true",
+        "type",
+        "typeset",
+        "ulimit",
+        "umask",
+        "unalias",
+        "unset",
+        "wait",
+    ]
+)
+"""Commands that bash has built in."""
+
+KEYWORDS = frozenset(
+    [
+        "if",
+        "then",
+        "else",
+        "elif",
+        "fi",
+        "case",
+        "esac",
+        "for",
+        "select",
+        "while",
+        "until",
+        "do",
+        "done",
+        "in",
+        "function",
+        "time",
+        "{",
+        "}",
+        "!",
+        "[[",
+        "]]",
+    ]
+)
+
+_FEATURES = (
+    ("pipe", re.compile(r"(?<![|>])\|(?!\|)")),
+    ("loop", re.compile(r"(?:^|[;&|({\s])(?:for|while|until|select)\s")),
+    ("if", re.compile(r"(?:^|[;&|({\s])(?:if|case)\s")),
+    ("heredoc", re.compile(r"<<(?!<)")),
+    ("herestring", re.compile(r"<<<")),
+    ("subshell", re.compile(r"(?:^|[;&|\s])\((?!\()")),
+    ("substitution", re.compile(r"\$\((?!\()|`")),
+    ("process-substitution", re.compile(r"[<>]\(")),
+    ("arithmetic", re.compile(r"\(\(")),
+    ("condition", re.compile(r"\[\[ ")),
+    ("background", re.compile(r"(?<![&>|])&(?![&>])")),
+    ("array", re.compile(r"\w+\+?=\(|\$\{!?\w+\[")),
+    ("parameter", re.compile(r"\$\{\w+[^}\w\[]|\$\{[#!]")),
+    ("function", re.compile(r"\w+\s*\(\)")),
+    ("brace", re.compile(r"\{[^\s{}$]*(?:,|\.\.)[^\s{}]*\}")),
+    ("glob", re.compile(r"(?<![\\$?{\[])[*?](?![)}])")),
+)
+"""Shell features that carry a risk of their own, by a pattern over the text without its quoted parts."""
+
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.")
+_RUNNERS = {
+    "xargs": 0, "env": 0, "nice": 0, "nohup": 0, "timeout": 0, "time": 0, "command": 0, "exec": 0, "sudo": 0,
+    "setsid": 0, "stdbuf": 0, "watch": 0, "parallel": 0, "chronic": 0, "ifne": 0, "ionice": 0, "builtin": 0,
+}  # fmt: skip
+"""Commands that run the command named in their arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxFault:
+    """Why a script does not parse."""
+
+    line: int
+    message: str
+    """In the shell library's words, without the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A command that parses, and what can be told about it without running it."""
+
+    text: str
+    analysis: ScriptAnalysis
+    classes: tuple[str, ...]
+    features: frozenset[str]
+    programs: frozenset[str]
+    """Literal names of the programs it runs, also through `xargs`, `env`, `find -exec` and `bash -c`."""
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Functions it defines."""
+        return frozenset(self.analysis.functions)
+
+    def names(self, name: str) -> bool:
+        """Whether the text holds a word."""
+        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.text) is not None
+
+
+def read_script(shell: Bash, text: str) -> Script | SyntaxFault:
+    """Parse a command.
+
+    Args:
+        shell: Whose parser is used; nothing runs.
+        text: The command.
+    """
+    try:
+        analysis = shell.analyze(text)
+    except BashError as error:
+        return _fault(str(error), text)
+    bare = _QUOTED.sub("q", text)
+    features = frozenset(name for name, pattern in _FEATURES if pattern.search(bare))
+    if "herestring" in features and not re.search(r"(?<!<)<<(?!<)", bare):
+        features -= {"heredoc"}
+    nested = [read_script(shell, inner) for inner in _inner(analysis)]
+    commands = [*analysis.commands, *(c for part in nested if isinstance(part, Script) for c in part.analysis.commands)]
+    programs = frozenset(name for command in commands for name in _programs(command))
+    classes = {_class(command) for command in commands if command.name is not None}
+    classes |= {f"({feature})" for feature in features}
+    return Script(text, analysis, tuple(sorted(classes)), features, programs)
+
+
+def _fault(message: str, text: str) -> SyntaxFault:
+    match = re.match(r"(?:.*?: )?parse error(?: at line (\d+), column \d+)?: (.*)", message, re.DOTALL)
+    if match is None:
+        return SyntaxFault(1, message)
+    return SyntaxFault(int(match[1] or 1), match[2])
+
+
+def _inner(analysis: ScriptAnalysis) -> Iterator[str]:
+    """Literal scripts inside a script: `bash -c '...'`, `eval '...'`."""
+    for command in analysis.commands:
+        words = command.args
+        if command.name in ("bash", "sh") and len(words) > 1 and words[0] and words[0].endswith("c") and words[1]:
+            yield words[1]
+        elif command.name == "eval" and words and all(word is not None for word in words):
+            yield " ".join(word for word in words if word is not None)
+
+
+def _class(command: AnalyzedCommand) -> str:
+    """Name and options of a simple command: `ls -la` and `ls -al` are one class."""
+    name = (command.name or "").rpartition("/")[2] or str(command.name)
+    if name in ("[", "test"):
+        return "test"
+    letters: set[str] = set()
+    words: set[str] = set()
+    for word in command.args:
+        if word == "--":
+            break
+        if word is None or len(word) < 2 or not word.startswith("-"):
+            continue
+        if word.startswith("--"):
+            words.add(word.partition("=")[0])
+        elif name in ("find", "openssl", "java") or re.fullmatch(r"-[A-Za-z][\w.]{6,}", word):
+            words.add(word)
+        else:
+            letters.update(re.findall(r"[A-Za-z]", re.split(r"[^A-Za-z]", word[1:])[0]))
+    parts = [name]
+    if letters:
+        parts.append("-" + "".join(sorted(letters)))
+    return " ".join([*parts, *sorted(words)])
+
+
+def _programs(command: AnalyzedCommand) -> Iterator[str]:
+    """Names of the programs that one simple command runs."""
+    if command.name is None:
+        return
+    name = command.name
+    yield name
+    words = [word for word in command.args if word is not None]
+    if name in _RUNNERS:
+        for word in words:
+            if not word.startswith("-") and "=" not in word and not re.match(r"[\d.{]", word):
+                yield from _known_runner(word, words)
+                return
+    elif name == "find":
+        for option, word in pairwise(words):
+            if option in ("-exec", "-execdir", "-ok", "-okdir"):
+                yield word
+
+
+def _known_runner(word: str, words: list[str]) -> Iterator[str]:
+    yield word
+    if word in _RUNNERS:
+        rest = words[words.index(word) + 1 :]
+        inner = next((item for item in rest if not item.startswith("-") and not re.match(r"[\d.{]", item)), None)
+        if inner is not None:
+            yield inner

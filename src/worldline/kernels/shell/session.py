@@ -1,0 +1,137 @@
+"""The state of a shell session between commands, and what is put around a command to keep it.
+
+The library's shell keeps variables, functions and the working directory from one run to the next, but neither
+options nor traps nor `$?`; and `exit` ends a run, not the session. So each command gets a preamble on its first line
+that sets these again, and a last line that reports them. When the last line is not reached, the shell has ended.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from worldline.kernels.shell.programs import presence
+from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
+from worldline.kernels.shell.step import END, STATUS, TYPE, WHERE, Step
+from worldline.kernels.shell.table import Table
+
+__all__ = ["Settled", "settle", "wrap"]
+
+_DEFAULT_OPTIONS = frozenset(("braceexpand", "hashall", "interactive-comments"))
+_LOOKUP = re.compile(
+    r"(?<![\w-])(command\s+-v|type\s+-[pP]|type)((?:[ \t]+[A-Za-z0-9_][\w.+-]*)+)(?=[ \t]*(?:$|[\n;&|>)12]))",
+    re.MULTILINE,
+)
+_EPOCH = re.compile(r"\$(?:EPOCHSECONDS\b|\{EPOCHSECONDS\})")
+
+
+@dataclass(slots=True)
+class Settled:
+    """The state that has been settled. It is replaced as a whole, never changed in place, so forks share it."""
+
+    table: Table
+    clock: datetime
+    cwd: str
+    started: datetime
+    ended: bool = False
+    status: int = 0
+    umask: int = 0o022
+    options: frozenset[str] = _DEFAULT_OPTIONS
+    traps: tuple[tuple[str, str], ...] = ()
+    """Pairs of signal name and what runs."""
+    functions: frozenset[str] = frozenset()
+    lines: int = 0
+    """Lines read so far; counts on in script mode."""
+    opaque: tuple[str, ...] = ()
+    """What of the shell itself became unknown: `$NAME`, `cwd`, `functions`."""
+    loose: bool = field(default=False)
+    """A job may still run in the background."""
+
+
+def wrap(script: Script, settled: Settled, step: Step, *, persist: bool) -> str:
+    """Put the preamble and the report around a command."""
+    text = _look_up(script, settled, step)
+    text = _EPOCH.sub(str(int(step.now.timestamp())), text)
+    if not persist:
+        return text
+    return f"{_preamble(script, settled)}{text}\n{_report(script, settled)}"
+
+
+def _preamble(script: Script, settled: Settled) -> str:
+    parts = []
+    for signal, body in settled.traps:
+        parts.append(f"trap -- {_quote(body)} {signal}")
+    if script.names("SECONDS"):
+        parts.append(f"SECONDS={int((settled.clock - settled.started).total_seconds())}")
+    for option in sorted(settled.options ^ _DEFAULT_OPTIONS, key=lambda name: (name in ("xtrace", "verbose"), name)):
+        parts.append(f"set {'-' if option in settled.options else '+'}o {option}")
+    if settled.status and "$?" in script.text:
+        parts.append(f"{STATUS} {settled.status}")
+    if "errexit" in settled.options and parts and parts[-1].startswith(STATUS):
+        parts[-1] = f"{parts[-1]} || :"
+    return "".join(f"{part}; " for part in parts)
+
+
+def _report(script: Script, settled: Settled) -> str:
+    if settled.traps or script.names("trap"):
+        return f'{END} "$?" "$SHELLOPTS" "$(trap -p)"\ntrap - EXIT'
+    return f'{END} "$?" "$SHELLOPTS"'
+
+
+def _quote(text: str) -> str:
+    """Quote on one line, so that line numbers count the command's lines only."""
+    return "$'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+
+
+def _look_up(script: Script, settled: Settled, step: Step) -> str:
+    """Let our own commands answer `command -v` and `type` of programs that the library does not place rightly."""
+    if "command" not in script.text and "type" not in script.text:
+        return script.text
+    inside = SHELL_BUILTINS | KEYWORDS | settled.functions | script.functions
+
+    def stand_in(match: re.Match[str]) -> str:
+        names = match[2].split()
+        if any(name in inside for name in names):
+            return match[0]
+        if match[1].startswith("type") and not match[1].endswith(("p", "P")):
+            plain = all(presence(step.state, name) != "present" for name in names)
+            return f"{TYPE} {' '.join(names)}" if plain else match[0]
+        return f"{WHERE} {' '.join(names)}"
+
+    return _LOOKUP.sub(stand_in, script.text)
+
+
+def settle(
+    before: Settled, script: Script, step: Step, table: Table, cwd: str, status: int, *, persist: bool
+) -> Settled:
+    """The state after a command whose run went through."""
+    after = Settled(table, step.now, cwd, before.started, status=status, lines=before.lines, opaque=before.opaque)
+    after.lines += script.text.count("\n") + 1
+    if not persist:
+        after.cwd, after.umask = before.cwd, before.umask
+        return after
+    after.ended = step.ended
+    after.umask = step.umask
+    after.functions = before.functions | script.functions
+    after.options = before.options
+    after.traps = before.traps
+    if step.report:
+        after.options = frozenset(step.report[0].split(":")) - {""}
+        after.traps = _traps(step.report[1]) if len(step.report) > 1 else before.traps
+    after.loose = before.loose or ("background" in script.features and not script.names("wait"))
+    return after
+
+
+def _traps(text: str) -> tuple[tuple[str, str], ...]:
+    """Read the output of `trap -p`."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return ()
+    found = []
+    while len(words) >= 4 and words[:2] == ["trap", "--"]:
+        found.append((words[3], words[2]))
+        words = words[4:]
+    return tuple(found)

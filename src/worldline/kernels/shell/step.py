@@ -1,0 +1,385 @@
+"""What one run of a script carries along, and how our commands are called in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bashkit import BuiltinContext, BuiltinResult, FileSystem
+
+from worldline.domains.terminal.state import TerminalState
+from worldline.kernels.shell.barriers import NO_BARRIERS, Barriers
+from worldline.kernels.shell.builtins import commands
+from worldline.kernels.shell.builtins.base import Builtin, Call, Result, Unknown
+from worldline.kernels.shell.core import CORE, Core
+from worldline.kernels.shell.files import KernelFiles, Trace
+from worldline.kernels.shell.messages import absent_message
+from worldline.kernels.shell.programs import presence, program_path
+from worldline.kernels.shell.table import Table
+
+__all__ = ["END", "LIBRARY_ONLY", "STATUS", "TYPE", "WHERE", "Slot", "Step", "callbacks"]
+
+END = "__worldline_end"
+"""Called at a script's end with the status and what the shell says of itself."""
+STATUS = "__worldline_status"
+"""Sets `$?`."""
+WHERE = "__worldline_where"
+"""Stands in for `command -v` and `type -p` of programs."""
+TYPE = "__worldline_type"
+"""Stands in for `type` of programs that are not there."""
+
+LIBRARY_ONLY = frozenset(
+    [
+        "assert",
+        "busybox",
+        "bzcat",
+        "bunzip2",
+        "bzip2",
+        "column",
+        "csv",
+        "curl",
+        "dotenv",
+        "egrep",
+        "envsubst",
+        "fgrep",
+        "file",
+        "flock",
+        "free",
+        "gawk",
+        "glob",
+        "hexdump",
+        "http",
+        "iconv",
+        "jq",
+        "json",
+        "less",
+        "log",
+        "make",
+        "man",
+        "more",
+        "nano",
+        "openssl",
+        "parallel",
+        "patch",
+        "pgrep",
+        "pkill",
+        "ps",
+        "retry",
+        "rg",
+        "semver",
+        "shasum",
+        "strings",
+        "sudo",
+        "template",
+        "tomlq",
+        "tree",
+        "unzip",
+        "users",
+        "verify",
+        "vi",
+        "watch",
+        "wget",
+        "who",
+        "xxd",
+        "yq",
+        "zip",
+        "bc",
+        "uptime",
+        "uuidgen",
+        "getconf",
+        "locale",
+        "gzip",
+        "gunzip",
+        "tar",
+        "awk",
+        "nawk",
+        "mawk",
+        "expr",
+        "nproc",
+        "hostid",
+        "df",
+        "du",
+        "dd",
+    ]
+)
+"""Commands that the shell library has of its own and a machine need not have."""
+
+_UNSIMULATED = frozenset(
+    [
+        "busybox",
+        "curl",
+        "df",
+        "free",
+        "getconf",
+        "hostid",
+        "less",
+        "locale",
+        "make",
+        "man",
+        "more",
+        "nano",
+        "nproc",
+        "openssl",
+        "parallel",
+        "pgrep",
+        "pkill",
+        "ps",
+        "sudo",
+        "uptime",
+        "users",
+        "uuidgen",
+        "vi",
+        "watch",
+        "wget",
+        "who",
+        "iconv",
+        "file",
+        "gawk",
+    ]
+)
+"""Of those, the ones whose answer rests on the machine, or that the library answers differently."""
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclass(slots=True)
+class Step:
+    """The step that is running; filled in by our commands."""
+
+    state: TerminalState
+    table: Table
+    stamps: dict[str, float]
+    now: datetime
+    text: str = ""
+    first_line: int = 0
+    """Number of the script's first line, less one."""
+    umask: int = 0o022
+    status_before: int = 0
+    barriers: Barriers = NO_BARRIERS
+    trace: Trace = field(default_factory=Trace)
+    ran: list[str] = field(default_factory=list)
+    """Names of our commands that ran."""
+    unknown: list[str] = field(default_factory=list)
+    slept: float = 0.0
+    ended: bool = True
+    """Whether the end of the script was not reached."""
+    status: int = 0
+    report: list[str] = field(default_factory=list)
+
+    def place(self, name: str) -> int:
+        """The line of the script that names a command: its first one, as good a guess as can be had."""
+        for number, line in enumerate(self.text.split("\n"), 1):
+            if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", line):
+                return number
+        return 1
+
+    def files(self, vfs: FileSystem, cwd: str) -> KernelFiles:
+        """The files as a command in `cwd` sees them."""
+        return KernelFiles(
+            vfs, self.table, self.state, cwd, self.now, self.trace, self.stamps, self.umask, self.barriers
+        )
+
+
+class Slot:
+    """Where the commands find the running step; keeps shell and commands from holding each other alive."""
+
+    __slots__ = ("step",)
+
+    def __init__(self) -> None:
+        self.step: Step | None = None
+
+
+Callback = Callable[[BuiltinContext], BuiltinResult]
+
+
+def callbacks(slot: Slot, state: TerminalState) -> dict[str, Callback]:
+    """All commands that the shell library is to take from us, by every name they go by."""
+    table: dict[str, Callback] = {}
+    ours = commands()
+    for name in sorted(ours.keys() | LIBRARY_ONLY):
+        there = presence(state, name)
+        callback: Callback
+        if there == "absent":
+            callback = _absent(slot, name)
+        elif name in ours:
+            callback = _ours(slot, name, ours[name], sure=there == "present")
+        elif name in _UNSIMULATED or there == "unknown":
+            callback = _unsimulated(slot, name)
+        else:
+            continue
+        for key in (name, f"/bin/{name}", f"/usr/bin/{name}"):
+            table[key] = callback
+    for name, core in CORE.items():
+        table[name] = _core(slot, name, core)
+    if state.shell.program == "sh":
+        table["echo"] = _core(slot, "echo", _dash_echo)
+    table[END] = _core(slot, END, _end)
+    table[STATUS] = _core(slot, STATUS, lambda step, call: Result(status=int(call.argv[0])))
+    table[WHERE] = _core(slot, WHERE, _where)
+    table[TYPE] = _core(slot, TYPE, _type)
+    return table
+
+
+def _ours(slot: Slot, name: str, function: Builtin, *, sure: bool) -> Callback:
+    def callback(context: BuiltinContext) -> BuiltinResult:
+        step = slot.step
+        if step is None:
+            return BuiltinResult("", "", 125)
+        if not sure:
+            step.unknown.append(f"it is not known whether {name} is installed")
+        step.ran.append(name)
+        return _given(_invoke(step, _call(step, context, name), function))
+
+    return callback
+
+
+def _core(slot: Slot, name: str, function: Core) -> Callback:
+    def callback(context: BuiltinContext) -> BuiltinResult:
+        step = slot.step
+        if step is None:
+            return BuiltinResult("", "", 125)
+        return _given(_invoke(step, _call(step, context, name), lambda call: function(step, call)))
+
+    return callback
+
+
+def _absent(slot: Slot, name: str) -> Callback:
+    def callback(context: BuiltinContext) -> BuiltinResult:
+        return BuiltinResult("", absent_message(name), 127)
+
+    return callback
+
+
+def _unsimulated(slot: Slot, name: str) -> Callback:
+    def callback(context: BuiltinContext) -> BuiltinResult:
+        if slot.step is not None:
+            slot.step.unknown.append(f"{name} is not simulated")
+        return BuiltinResult("", "", 125)
+
+    return callback
+
+
+def _given(result: Result) -> BuiltinResult:
+    return BuiltinResult(result.stdout, result.stderr, result.status)
+
+
+def _call(step: Step, context: BuiltinContext, name: str) -> Call:
+    # A program names itself as it was called: `/bin/cat: nofile: ...`.
+    shown = context.name if context.name.startswith("/") else name
+    return Call(
+        shown,
+        context.argv,
+        context.stdin,
+        context.env,
+        context.cwd,
+        step.files(context.fs, context.cwd),
+        step.state,
+        step.now,
+        step.umask,
+        _runner(step, context),
+    )
+
+
+def _invoke(step: Step, call: Call, function: Builtin) -> Result:
+    """Run one command of ours; what it does not know is noted, and gives status 125."""
+    if call.stdin is not None and _REPLACEMENT in call.stdin:
+        step.unknown.append(f"{call.name}: its input may be binary")
+    try:
+        return function(call)
+    except Unknown as error:
+        step.unknown.append(str(error))
+    except OSError as error:
+        return Result("", f"{call.name}: {error.filename}: {error.strerror}\n", 1)
+    except RecursionError:
+        step.unknown.append(f"{call.name}: too deeply nested")
+    return Result("", "", 125)
+
+
+def _runner(step: Step, context: BuiltinContext) -> Callable[[Sequence[str], str | None, Mapping[str, str]], Result]:
+    """How a command of ours runs another one."""
+
+    def run(argv: Sequence[str], stdin: str | None, env: Mapping[str, str]) -> Result:
+        name = argv[0].rpartition("/")[2]
+        function = commands().get(name)
+        there = presence(step.state, name)
+        if there == "absent":
+            return Result(status=127)
+        if name == "true" or name == "false":
+            return Result(status=int(name == "false"))
+        core = CORE.get(name) if name in ("sleep", "test", "[") else None
+        if function is None and core is None:
+            raise Unknown(f"running {argv[0]} from another command")
+        call = Call(
+            argv[0],
+            list(argv[1:]),
+            stdin,
+            env,
+            context.cwd,
+            step.files(context.fs, context.cwd),
+            step.state,
+            step.now,
+            step.umask,
+            _runner(step, context),
+        )
+        step.ran.append(name)
+        if function is not None:
+            return function(call)
+        assert core is not None
+        return core(step, call)
+
+    return run
+
+
+def _end(step: Step, call: Call) -> Result:
+    step.ended = False
+    step.status = int(call.argv[0])
+    step.report = call.argv[1:]
+    return Result()
+
+
+def _where(step: Step, call: Call) -> Result:
+    """`command -v NAME ...` for programs; the names of functions and builtins never get here."""
+    found = [program_path(step.state, name) for name in call.argv]
+    for name, path in zip(call.argv, found, strict=True):
+        if path is None and presence(step.state, name) == "unknown":
+            call.unknown(f"whether {name} is installed")
+    lines = [path for path in found if path is not None]
+    return Result("".join(f"{line}\n" for line in lines), status=0 if lines else 1)
+
+
+def _type(step: Step, call: Call) -> Result:
+    """`type NAME ...` for programs that are not there."""
+    if any(presence(step.state, name) != "absent" for name in call.argv):
+        call.unknown("whether the program is installed")
+    line = f"bash: line {step.place(call.argv[0])}: " if step.state.shell.program == "bash" else ""
+    if not line:
+        return Result("".join(f"{name}: not found\n" for name in call.argv), status=127)
+    return Result("", "".join(f"{line}type: {name}: not found\n" for name in call.argv), 1)
+
+
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\"}
+
+
+def _dash_echo(step: Step, call: Call) -> Result:
+    """The `echo` of dash: no options but -n, and escapes are always read."""
+    words = call.argv
+    newline = words[:1] != ["-n"]
+    text = " ".join(words if newline else words[1:])
+    out, stop = [], False
+    for match in re.finditer(r"\\(0[0-7]{0,3}|.)|[^\\]+|\\$", text, re.DOTALL):
+        code = match[1]
+        if code is None:
+            out.append(match[0])
+        elif code == "c":
+            stop = True
+            break
+        elif code[0] == "0":
+            value = int(code[1:] or "0", 8) & 255
+            if value > 127 or value == 0:
+                call.unknown("echo of a byte that is not text")
+            out.append(chr(value))
+        else:
+            out.append(_ESCAPES.get(code, match[0]))
+    return Result("".join(out) + ("\n" if newline and not stop else ""))
