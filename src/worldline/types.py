@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -263,14 +263,14 @@ class Trajectory(Frozen):
     """Where it comes from: format, file, recorder and program versions, licence."""
     extra: JsonDict = Field(default_factory=dict)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_id(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and not values.get("id"):
-            world, turns = values.get("world"), values.get("turns") or ()
-            plain = {"world": _plain(world), "turns": [_plain(turn) for turn in turns]}
-            return {**values, "id": content_id(plain)}
-        return values
+    @model_validator(mode="after")
+    def _fill_id(self) -> Trajectory:
+        if not self.id:
+            # Taken of the validated parts, so that defaults written out or left out make no difference.
+            plain = {"world": _plain(self.world), "turns": [_plain(turn) for turn in self.turns]}
+            object.__setattr__(self, "id", content_id(plain))
+            self.__pydantic_fields_set__.add("id")
+        return self
 
 
 class Span(Frozen):
@@ -334,5 +334,5 @@ def cover(spans: Sequence[Span], length: int) -> None:
         raise ValueError(f"spans end at {position}, the text at {length}")
 
 
-def _plain(value: Any) -> Any:
-    return value.model_dump(mode="json", exclude_defaults=True) if isinstance(value, BaseModel) else value
+def _plain(value: BaseModel) -> JsonDict:
+    return value.model_dump(mode="json", exclude_defaults=True)
