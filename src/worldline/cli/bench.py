@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from worldline.cli.options import json_file_option, model_option, write_json
+from worldline.cli.options import chosen_model, json_file_option, model_option, write_json
 from worldline.errors import require_extra
 from worldline.types import Trajectory
 
@@ -55,6 +55,8 @@ def real(
     failures: bool,
     seed: int,
     model: str | None,
+    models: Path | None,
+    model_cache: Path | None,
     json_file: Path | None,
 ) -> None:
     """Print the fidelity table of Worldline-Real: teacher-forced, judge-free, on recorded reality.
@@ -68,7 +70,6 @@ def real(
     from worldline.engines import EngineOptions, EngineParts
     from worldline.memory.shipped import shipped_memory
     from worldline.models.base import Sampling
-    from worldline.models.config import resolve_model
     from worldline.worlds import load_world_file
 
     console = Console(stderr=True)
@@ -84,7 +85,7 @@ def real(
     memory = shipped_memory(domain)
     names = [*(engines or DEFAULT_ENGINES), *(["real"] if ceiling else [])]
     parts = EngineParts(
-        model=resolve_model(model) if model else None, memory=memory, sampling=Sampling(seed=seed) if model else None
+        model=chosen_model(model, models, model_cache), memory=memory, sampling=Sampling(seed=seed) if model else None
     )
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
 

@@ -6,22 +6,42 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from worldline.errors import StorageError, boundary
 
-__all__ = ["json_file_option", "json_flag", "model_option", "write_json"]
+if TYPE_CHECKING:
+    from worldline.models import ChatModel
+
+__all__ = ["chosen_model", "json_file_option", "json_flag", "model_option", "write_json"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def model_option(function: F) -> F:
-    """Add `--model`."""
-    return click.option(
-        "--model", metavar="URL#NAME", help="A chat model: URL#NAME, a name from models.yaml, or scripted:FILE."
-    )(function)
+    """Add `--model`, `--models` and `--model-cache`; `chosen_model` reads them."""
+    file = click.Path(path_type=Path, dir_okay=False)
+    options = (
+        click.option("--model", metavar="URL#NAME", help="URL#NAME, a name from models.yaml, or scripted:FILE."),
+        click.option("--models", type=file, help="Models file instead of the usual ones."),
+        click.option("--model-cache", type=file, help="Keep answers in FILE and never ask the same twice."),
+    )
+    for option in options:
+        function = option(function)
+    return function
+
+
+def chosen_model(model: str | None, models: Path | None, cache: Path | None) -> ChatModel | None:
+    """Build the model that the options of :func:`model_option` name; None where there is none.
+
+    Raises:
+        ConfigError: There is no such model.
+    """
+    from worldline.models.config import resolve_model
+
+    return resolve_model(model, models=models, cache=cache) if model else None
 
 
 def json_file_option(function: F) -> F:

@@ -13,7 +13,7 @@ import click
 import platformdirs
 from rich.console import Console
 
-from worldline.cli.options import json_flag, model_option
+from worldline.cli.options import chosen_model, json_flag, model_option
 from worldline.errors import ActionError, InputError, SessionError, WorldlineError
 from worldline.sessions import EventStore, Session
 
@@ -43,6 +43,8 @@ def play(
     on_abstain: str,
     seed: int,
     model: str | None,
+    models: Path | None,
+    model_cache: Path | None,
     as_json: bool,
 ) -> None:
     """Run a simulated world: type actions, or give --actions FILE.
@@ -50,7 +52,8 @@ def play(
     With --json there is one JSON object per turn; a line that is not an action gives an object with `error`.
     """
     log = EventStore(store or Path(platformdirs.user_state_dir("worldline")) / "sessions.db")
-    settings = {"model": model, "min_confidence": min_confidence, "on_abstain": on_abstain, "seed": seed}
+    chat = chosen_model(model, models, model_cache)
+    settings = {"model": chat, "min_confidence": min_confidence, "on_abstain": on_abstain, "seed": seed}
     session = _open(domain, world_file, engine, session_id, log, settings)
     try:
         if actions is not None:

@@ -169,5 +169,6 @@ class CascadeEngine:
             usage=chosen.usage,
             done=chosen.done,
             engine=self.name,
+            dropped_turns=chosen.dropped_turns,
             extra={"evidence": chosen.evidence, **chosen.extra, **(extra or {})},
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, cast
 
 from worldline.domains import get_domain
 from worldline.engines.base import EngineParts
@@ -13,6 +14,7 @@ from worldline.kernels.base import Kernel, Proposal
 from worldline.memory import Memory, Transition, mask_foreign
 from worldline.memory.index import environment_key, footprint_key
 from worldline.models.base import Message
+from worldline.models.context import estimate_tokens, turns_to_drop
 from worldline.types import Action, JsonDict, Observation, Origin, Turn, Usage, WorldSpec
 
 __all__ = ["Candidate", "KernelSource", "ModelSource", "RecallSource"]
@@ -20,6 +22,14 @@ __all__ = ["Candidate", "KernelSource", "ModelSource", "RecallSource"]
 _STATE_CHARACTERS = 4000
 _EVIDENCE_CHARACTERS = 800
 _SESSION_CHARACTERS = 200_000
+_NOTES_TOKENS = 4000
+"""Upper bound of what the last user message holds beside the action."""
+_ANSWER_TOKENS = 4096
+"""Room for an answer where sampling sets no limit."""
+_TURN_TOKENS = 40
+"""Headings and fences around one turn."""
+
+Role = Literal["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,7 @@ class Candidate:
     done: bool = False
     reasoning: str | None = None
     usage: Usage | None = None
+    dropped_turns: int = 0
     extra: JsonDict = field(default_factory=dict)
 
 
@@ -114,18 +125,35 @@ class ModelSource:
         """
         domain = get_domain(self._world.domain)
         notes = _notes(action, history, kernel, partial, evidence)
-        laid_out = domain.messages(self._world, history, action, notes=notes)
-        messages: list[Message] = [Message(role=m["role"], content=m["content"]) for m in laid_out]  # type: ignore[typeddict-item]
+        dropped = self._turns_to_drop(history, action)
+        laid_out = domain.messages(self._world, history[dropped:], action, notes=notes, first_turn=dropped + 1)
+        messages = [Message(role=cast(Role, m["role"]), content=m["content"]) for m in laid_out]
         answer = await self._model.complete(messages, self._sampling)
+        # A cut-off answer may end anywhere, so nothing vouches for it.
+        cut_off = answer.finish_reason == "length"
         return Candidate(
             observation=domain.parse_answer(answer.content, self._world),
             origin=Origin.GENERATED,
-            confidence=self._calibration.confidence("generated", (self._model.name,)),
-            evidence=f"written by {answer.model or self._model.name}",
+            confidence=0.0 if cut_off else self._calibration.confidence("generated", (self._model.name,)),
+            evidence=f"written by {answer.model or self._model.name}" + (", cut off" if cut_off else ""),
             reasoning=answer.reasoning,
             usage=answer.usage,
+            dropped_turns=dropped,
             extra={"finish_reason": answer.finish_reason, "cached": answer.cached},
         )
+
+    def _turns_to_drop(self, history: Sequence[Turn], action: Action) -> int:
+        """How many early turns do not fit into the model's context, cut in jumps."""
+        budget = getattr(self._model, "context_length", None)
+        if not budget:
+            return 0
+        reserve = (self._sampling.max_tokens if self._sampling else None) or _ANSWER_TOKENS
+        system = get_domain(self._world.domain).messages(self._world, (), action)[0]["content"]
+        fixed = estimate_tokens(system) + _NOTES_TOKENS + reserve
+        tokens = [
+            estimate_tokens(t.action.render()) + estimate_tokens(t.observation.text) + _TURN_TOKENS for t in history
+        ]
+        return turns_to_drop(tokens, fixed=fixed, budget=budget)
 
 
 def _notes(
