@@ -1,0 +1,506 @@
+"""The simulated world's files, put in the place of the system's for everything in this process.
+
+The functions of `os`, `open` and the streams are replaced, so that the standard library (`pathlib`, `csv`,
+`shutil`, `glob`, ...) works on the simulated world without knowing.
+"""
+
+# This is the layer that stands in for the file system, so it speaks `os`; and a script may raise anything.
+# ruff: noqa: PTH116, PTH119
+
+from __future__ import annotations
+
+import builtins
+import errno
+import io
+import os
+import posixpath
+import stat
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .frames import abstain
+from .streams import TextInput, TextOutput
+
+__all__ = ["World", "install"]
+
+_KINDS = {"file": stat.S_IFREG, "directory": stat.S_IFDIR, "symlink": stat.S_IFLNK, "fifo": stat.S_IFIFO}
+_UNKNOWN = [
+    "system",
+    "popen",
+    "fork",
+    "forkpty",
+    "execv",
+    "execve",
+    "execl",
+    "execvp",
+    "execvpe",
+    "execle",
+    "execlp",
+    "execlpe",
+    "spawnv",
+    "spawnve",
+    "spawnl",
+    "spawnlp",
+    "spawnvp",
+    "posix_spawn",
+    "kill",
+    "killpg",
+    "getpid",
+    "getppid",
+    "getloadavg",
+    "pipe",
+    "urandom",
+    "getrandom",
+    "times",
+    "uname",
+    "getlogin",
+    "statvfs",
+    "chroot",
+    "mkfifo",
+    "mknod",
+    "link",
+    "dup",
+    "dup2",
+    "openpty",
+    "getpgrp",
+    "getsid",
+    "nice",
+    "sched_yield",
+    "wait",
+    "waitpid",
+    "cpu_count",
+    "fsync",
+    "fdatasync",
+    "truncate",
+    "ftruncate",
+    "pread",
+    "pwrite",
+    "sendfile",
+    "writev",
+    "readv",
+    "walk_fd",
+    "fwalk",
+    "fdopen",
+    "getgroups",
+    "getpgid",
+    "getpriority",
+    "umask",
+    "lchown",
+    "removexattr",
+    "setxattr",
+    "getxattr",
+    "listxattr",
+    "fstatvfs",
+    "isatty_fd",
+    "tcgetpgrp",
+    "ttyname",
+]
+_DENTRY = ("name", "path", "is_dir", "is_file", "is_symlink", "stat", "inode")
+
+
+class World:
+    """Asks the other side for what a system call would give."""
+
+    def __init__(self, ask: Callable[..., Any], cwd: str, uid: int) -> None:
+        self._ask = ask
+        self.cwd = cwd
+        self.uid = uid
+        self.changes = 0
+        self.sorts = False
+        """The script sorts: the order in which a directory is listed does not show."""
+        self.open_files: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def ask(self, operation: str, path: Any, *rest: Any, shown: Any = None) -> Any:
+        """Perform one operation on files.
+
+        Raises:
+            OSError: What the system call would give, naming `shown` (or the path as it was given).
+        """
+        name = _text(path)
+        if operation not in ("stat", "lstat", "read", "list", "readlink"):
+            self.changes += 1
+        answer = self._ask(operation, posixpath.join(self.cwd, name) if name else "", *rest)
+        if "error" in answer:
+            number = answer["error"]
+            raise OSError(number, os.strerror(number), path if shown is None else shown)
+        if "unknown" in answer:
+            abstain(answer["unknown"])
+        return answer["value"]
+
+
+def _text(path: Any) -> str:
+    path = os.fspath(path)
+    text = os.fsdecode(path) if isinstance(path, bytes) else path
+    if "\0" in text:
+        raise ValueError("embedded null byte")
+    return str(text)
+
+
+class _File(io.RawIOBase):
+    """An open file; what is written goes to the other side at once."""
+
+    def __init__(self, world: World, path: Any, mode: str) -> None:
+        super().__init__()
+        self._world, self.name, self.mode = world, path, "rb+" if "+" in mode else f"{mode[0]}b"
+        self._path = posixpath.join(world.cwd, _text(path))
+        self._place, self._seen = 0, -1
+        self._data = bytearray()
+        self._reads = "r" in mode or "+" in mode
+        self._writes = mode[0] in "wax" or "+" in mode
+        self._appends = mode[0] == "a"
+        try:
+            kind = world.ask("stat", path)["kind"]
+        except FileNotFoundError:
+            kind = None
+        if kind == "directory":
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if mode[0] == "x" and kind is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+        if mode[0] in "wx":
+            world.ask("write", path, "")
+        elif mode[0] == "a":
+            world.ask("append", path, "")
+        else:
+            self._load(path)
+            if "+" in mode:
+                world.ask("append", path, "")
+
+    def _load(self, shown: Any = None) -> None:
+        if self._seen != self._world.changes:
+            data = self._world.ask("read", self._path, shown=shown)
+            self._data = bytearray(data.encode("latin-1"))
+            self._seen = self._world.changes
+
+    def readable(self) -> bool:
+        return self._reads
+
+    def writable(self) -> bool:
+        return self._writes
+
+    def seekable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        abstain("the number of a file descriptor")
+
+    def isatty(self) -> bool:
+        return False
+
+    def readinto(self, buffer: Any) -> int:
+        self._load()
+        data = self._data[self._place : self._place + len(buffer)]
+        buffer[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+    def write(self, data: Any) -> int:
+        data = bytes(data)
+        if self._appends:
+            self._world.ask("append", self._path, data.decode("latin-1"))
+        else:
+            self._load()
+            if self._place == len(self._data):
+                self._world.ask("append", self._path, data.decode("latin-1"))
+                self._data += data
+            else:
+                self._data[self._place : self._place + len(data)] = data
+                self._world.ask("write", self._path, self._data.decode("latin-1"))
+            self._seen = self._world.changes
+            self._place += len(data)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        if whence == 2:
+            self._load()
+        base = {0: 0, 1: self._place, 2: len(self._data)}[whence]
+        self._place = base + offset
+        return self._place
+
+    def tell(self) -> int:
+        if self._appends and not self._reads:
+            self._load()
+            return max(self._place, len(self._data))
+        return self._place
+
+    def truncate(self, size: int | None = None) -> int:
+        self._load()
+        size = self._place if size is None else size
+        data = self._data[:size].ljust(size, b"\0")
+        self._world.ask("write", self._path, data.decode("latin-1"))
+        self._seen = -1
+        return size
+
+
+def _opener(world: World) -> Callable[..., Any]:
+    def open(
+        file: Any,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+        closefd: bool = True,
+        opener: Any = None,
+    ) -> Any:
+        if isinstance(file, int):
+            abstain("opening a file descriptor")
+        if not isinstance(file, (str, bytes, os.PathLike)):
+            raise TypeError(f"expected str, bytes or os.PathLike object, not {type(file).__name__}")
+        if not isinstance(mode, str):
+            raise TypeError(f"open() argument 'mode' must be str, not {type(mode).__name__}")
+        _check_mode(mode, encoding, errors, newline)
+        if opener is not None or buffering == 0:
+            abstain("an unusual way to open a file")
+        name = os.fspath(file)
+        if name in ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/null", "/dev/urandom"):
+            abstain(f"opening {name!r}")
+        raw = _File(world, name, mode.replace("b", "").replace("t", ""))
+        buffer: Any
+        if "+" in mode:
+            buffer = io.BufferedRandom(raw)
+        elif raw.writable():
+            buffer = io.BufferedWriter(raw)
+            if raw._appends:
+                buffer.seek(0, 2)
+        else:
+            buffer = io.BufferedReader(raw)
+        if "b" in mode:
+            world.open_files.add(buffer)
+            return buffer
+        text = io.TextIOWrapper(buffer, encoding or "utf-8", errors, newline, line_buffering=buffering == 1)
+        text.mode = mode
+        world.open_files.add(text)
+        return text
+
+    return open
+
+
+def _check_mode(mode: str, encoding: Any, errors: Any, newline: Any) -> None:
+    if set(mode) - set("rwaxbt+U") or len(mode) > len(set(mode)) or "U" in mode:
+        raise ValueError(f"invalid mode: {mode!r}")
+    if "t" in mode and "b" in mode:
+        raise ValueError("can't have text and binary mode at once")
+    if sum(letter in mode for letter in "rwax") != 1:
+        raise ValueError("must have exactly one of create/read/write/append mode")
+    if "b" in mode:
+        for name, value in (("encoding", encoding), ("errors", errors), ("newline", newline)):
+            if value is not None:
+                raise ValueError(f"binary mode doesn't take {'an' if name == 'encoding' else 'a'} {name} argument")
+
+
+class _DirEntry:
+    """What `os.scandir` gives."""
+
+    def __init__(self, world: World, directory: str, name: str) -> None:
+        self.name = name
+        self.path = posixpath.join(directory, name)
+        self._world = world
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"<DirEntry {self.name!r}>"
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        return os.stat(self.path, follow_symlinks=follow_symlinks)
+
+    def _is(self, test: Callable[[int], bool], follow: bool) -> bool:
+        try:
+            return test(self.stat(follow_symlinks=follow).st_mode)
+        except FileNotFoundError:
+            return False
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return self._is(stat.S_ISDIR, follow_symlinks)
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return self._is(stat.S_ISREG, follow_symlinks)
+
+    def is_symlink(self) -> bool:
+        return self._is(stat.S_ISLNK, False)
+
+    def inode(self) -> int:
+        abstain("an inode number")
+
+
+class _Scan:
+    def __init__(self, entries: list[_DirEntry]) -> None:
+        self._entries = iter(entries)
+
+    def __iter__(self) -> Iterator[_DirEntry]:
+        return self._entries
+
+    def __next__(self) -> _DirEntry:
+        return next(self._entries)
+
+    def __enter__(self) -> _Scan:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._entries = iter(())
+
+
+def install(
+    world: World, environment: dict[str, str], stdin: bytes | None, limit: int
+) -> tuple[TextOutput, TextOutput]:
+    """Put the simulated world in the place of the system's.
+
+    Returns:
+        What collects standard output and standard error.
+    """
+    builtins.open = io.open = _opener(world)
+    for name, function in _system(world).items():
+        setattr(os, name, function)
+    for name in _UNKNOWN:
+        if hasattr(os, name):
+            setattr(os, name, _unknown(f"os.{name}"))
+    _settle_libraries()
+    environ: Any = os._Environ(
+        {k.encode(): v.encode("utf-8", "surrogateescape") for k, v in environment.items()},
+        lambda text: _encode(text), os.fsdecode, lambda text: _encode(text), os.fsdecode,
+    )  # fmt: skip
+    os.environ = environ  # noqa: B003
+    for name in ("putenv", "unsetenv"):
+        setattr(os, name, lambda *args: None)
+    os.supports_follow_symlinks = os.supports_dir_fd = os.supports_fd = set()
+    out, err = TextOutput("<stdout>", limit), TextOutput("<stderr>", limit)
+    sys.stdout = sys.__stdout__ = out
+    sys.stderr = sys.__stderr__ = err
+    sys.stdin = sys.__stdin__ = TextInput(stdin or b"")
+    return out, err
+
+
+def _settle_libraries() -> None:
+    """Undo what library modules decided about the system when they were imported."""
+    import bz2
+    import shutil
+    import tarfile
+
+    settled: Any = shutil
+    settled._use_fd_functions = settled._USE_CP_SENDFILE = False
+    settled._copyxattr = lambda *args, **kwargs: None
+    opened: Any = tarfile
+    opened.bltn_open = builtins.open
+    opened = bz2
+    opened._builtin_open = builtins.open
+
+
+def _from_shutil() -> bool:
+    """Whether library code that does not show the order of directory entries asks for them."""
+    frame = sys._getframe(2)
+    if frame.f_code.co_name == "scandir" and frame.f_back is not None:
+        frame = frame.f_back
+    return os.path.basename(frame.f_code.co_filename) == "shutil.py"
+
+
+def _encode(text: Any) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError(f"str expected, not {type(text).__name__}")
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _unknown(name: str) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        abstain(f"{name} is not known here")
+
+    function.__name__ = name.rpartition(".")[2]
+    return function
+
+
+def _system(world: World) -> dict[str, Callable[..., Any]]:
+    """The replaced functions of `os`."""
+
+    def stat_of(path: Any, *, dir_fd: Any = None, follow_symlinks: bool = True) -> os.stat_result:
+        if isinstance(path, int):
+            abstain("the state of a file descriptor")
+        found = world.ask("stat" if follow_symlinks else "lstat", path)
+        mode = _KINDS[found["kind"]] | found["mode"]
+        moment = found["mtime"]
+        plain = (mode, 0, 0, found["nlink"], found["uid"], found["gid"], found["size"], *[int(moment)] * 3)
+        return os.stat_result(plain, {"st_mtime": moment, "st_atime": moment, "st_ctime": moment})
+
+    def listdir(path: Any = ".") -> list[str]:
+        names = list(world.ask("list", "." if path is None else path))
+        if len(names) > 1 and not world.sorts and not _from_shutil():
+            abstain("the order of a directory's entries")
+        return names
+
+    def scandir(path: Any = ".") -> _Scan:
+        directory = "." if path is None else os.fspath(path)
+        return _Scan([_DirEntry(world, directory, name) for name in listdir(directory)])
+
+    def mkdir(path: Any, mode: int = 0o777, *, dir_fd: Any = None) -> None:
+        world.ask("mkdir", path, mode & ~0o022)
+
+    def unlink(path: Any, *, dir_fd: Any = None) -> None:
+        if world.ask("lstat", path)["kind"] == "directory":
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        world.ask("remove", path)
+
+    def rmdir(path: Any, *, dir_fd: Any = None) -> None:
+        if world.ask("lstat", path)["kind"] != "directory":
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        if world.ask("list", path):
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+        world.ask("remove", path)
+
+    def rename(src: Any, dst: Any, *, src_dir_fd: Any = None, dst_dir_fd: Any = None) -> None:
+        try:
+            world.ask("rename", src, posixpath.join(world.cwd, _text(dst)))
+        except OSError as exc:
+            number = exc.errno or 0
+        else:
+            return
+        raise OSError(number, os.strerror(number), src, None, dst)
+
+    def symlink(src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: Any = None) -> None:
+        world.ask("symlink", dst, _text(src))
+
+    def readlink(path: Any, *, dir_fd: Any = None) -> str:
+        return str(world.ask("readlink", path))
+
+    def chmod(path: Any, mode: int, *, dir_fd: Any = None, follow_symlinks: bool = True) -> None:
+        world.ask("chmod", path, mode)
+
+    def utime(
+        path: Any, times: Any = None, *, ns: Any = None, dir_fd: Any = None, follow_symlinks: bool = True
+    ) -> None:
+        seconds = times[1] if times else ns[1] / 1e9 if ns else None
+        world.ask("utime", path, seconds)
+
+    def chdir(path: Any) -> None:
+        if world.ask("stat", path)["kind"] != "directory":
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        world.cwd = posixpath.normpath(posixpath.join(world.cwd, _text(path)))
+
+    def access(
+        path: Any, mode: int, *, dir_fd: Any = None, effective_ids: bool = False, follow_symlinks: bool = True
+    ) -> bool:
+        return bool(world.ask("access", path, mode))
+
+    def terminal_size(fd: int = 1) -> os.terminal_size:
+        raise OSError(errno.ENOTTY, os.strerror(errno.ENOTTY))
+
+    found: dict[str, Callable[..., Any]] = {
+        "stat": stat_of, "listdir": listdir, "scandir": scandir, "mkdir": mkdir, "unlink": unlink, "remove": unlink,
+        "rmdir": rmdir, "rename": rename, "replace": rename, "symlink": symlink, "readlink": readlink,
+        "chmod": chmod, "utime": utime, "chdir": chdir, "access": access, "get_terminal_size": terminal_size,
+    }  # fmt: skip
+    found["lstat"] = lambda path, *, dir_fd=None: stat_of(path, follow_symlinks=False)
+    found["getcwd"] = lambda: world.cwd
+    found["getcwdb"] = lambda: world.cwd.encode()
+    found["chown"] = lambda *args, **kwargs: abstain("chown")
+    found["open"] = lambda *args, **kwargs: abstain("os.open")
+    found["close"] = lambda *args: abstain("os.close")
+    found["read"] = lambda *args: abstain("os.read")
+    found["write"] = lambda *args: abstain("os.write")
+    found["fstat"] = lambda *args: abstain("os.fstat")
+    found["isatty"] = lambda fd: False
+    found["getuid"] = found["geteuid"] = found["getgid"] = found["getegid"] = lambda: world.uid
+    return found

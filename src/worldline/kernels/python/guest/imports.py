@@ -1,0 +1,413 @@
+"""The modules that a script may import: library modules through an allow-list, and its own files."""
+
+from __future__ import annotations
+
+import importlib
+import posixpath
+import random
+import sys
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+from . import access
+from .frames import abstain
+
+__all__ = ["MODULES", "Loader", "everything", "load", "member", "preload", "register", "set_loader"]
+
+MODULES = [
+    "abc",
+    "argparse",
+    "array",
+    "ast",
+    "base64",
+    "binascii",
+    "bisect",
+    "bz2",
+    "calendar",
+    "cmath",
+    "codecs",
+    "collections",
+    "collections.abc",
+    "colorsys",
+    "configparser",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "difflib",
+    "enum",
+    "errno",
+    "fnmatch",
+    "fractions",
+    "functools",
+    "getopt",
+    "glob",
+    "graphlib",
+    "gzip",
+    "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "html.parser",
+    "inspect",
+    "io",
+    "itertools",
+    "json",
+    "keyword",
+    "locale",
+    "logging",
+    "math",
+    "numbers",
+    "operator",
+    "os",
+    "os.path",
+    "pathlib",
+    "pickle",
+    "pprint",
+    "queue",
+    "random",
+    "re",
+    "reprlib",
+    "shlex",
+    "shutil",
+    "stat",
+    "statistics",
+    "string",
+    "struct",
+    "sys",
+    "tarfile",
+    "textwrap",
+    "time",
+    "tomllib",
+    "traceback",
+    "types",
+    "typing",
+    "unicodedata",
+    "unittest",
+    "urllib",
+    "urllib.parse",
+    "uuid",
+    "warnings",
+    "weakref",
+    "xml",
+    "xml.etree",
+    "xml.etree.ElementTree",
+    "zipfile",
+    "zlib",
+    "zoneinfo",
+]
+"""What may be imported; other standard modules make the result unknown."""
+
+_ALSO = "_strptime encodings.idna encodings.latin_1 encodings.ascii encodings.utf_16 encodings.utf_8_sig json.tool lzma"
+_DENIED: dict[str, set[str]] = {
+    "ast": {"PyCF_ONLY_AST"},
+    "datetime": set(),
+    "inspect": {"stack", "currentframe", "getsource", "getsourcelines", "getsourcefile", "getfile", "trace",
+                "getmodule", "getinnerframes", "getouterframes", "getframeinfo", "findsource"},
+    "io": {"FileIO", "open_code", "OpenWrapper"},
+    "operator": {"attrgetter", "methodcaller"},
+    "pickle": {"load", "loads", "Unpickler", "Pickler", "dump", "dumps"},
+    "random": {"SystemRandom"},
+    "types": {"FunctionType", "CodeType", "LambdaType", "CellType", "FrameType", "TracebackType", "GeneratorType"},
+    "typing": {"get_type_hints", "ForwardRef"},
+    "uuid": {"uuid1", "uuid4", "getnode"},
+    "logging": {"Logger.findCaller"},
+    "codecs": {"register"},
+    "warnings": {"warn_explicit"},
+    "unittest": {"IsolatedAsyncioTestCase"},
+    "time": {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns",
+             "thread_time", "thread_time_ns", "clock_gettime", "clock_settime"},
+}  # fmt: skip
+_SYS = {
+    "byteorder": "little",
+    "maxsize": sys.maxsize,
+    "maxunicode": sys.maxunicode,
+    "float_info": sys.float_info,
+    "int_info": sys.int_info,
+    "hexversion": 0x030B02F0,
+    "platform": "linux",
+    "executable": "/usr/bin/python3",
+    "prefix": "/usr",
+    "base_prefix": "/usr",
+    "exec_prefix": "/usr",
+    "flags": sys.flags,
+    "dont_write_bytecode": False,
+}
+_SYS_FUNCTIONS = [
+    "intern",
+    "getrecursionlimit",
+    "getdefaultencoding",
+    "getfilesystemencoding",
+    "exc_info",
+    "is_finalizing",
+    "getsizeof_no",
+]
+
+
+class LibraryModule(types.ModuleType):
+    """A library module as a script sees it: the public names that it may use."""
+
+    def __init__(self, real: types.ModuleType) -> None:
+        super().__init__(real.__name__, real.__doc__)
+        denied = _DENIED.get(real.__name__, set())
+        names = {k: v for k, v in vars(real).items() if not k.startswith("_") and k not in denied}
+        if hasattr(real, "__all__"):
+            names = {k: v for k, v in names.items() if not isinstance(v, types.ModuleType) or k in real.__all__}
+        else:
+            names = {k: v for k, v in names.items() if not isinstance(v, types.ModuleType)}
+        self.__dict__.update(names)
+        self.__dict__.update(_replacements(real.__name__))
+        if real.__name__ == "collections":
+            names.pop("abc", None)
+        object.__setattr__(self, "_real", real)
+
+    def __getattr__(self, name: str) -> Any:
+        real = self.__dict__.get("_real")
+        if real is not None and hasattr(real, name) and not name.startswith("__path"):
+            abstain(f"{self.__name__}.{name} is not supported")
+        raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'", name=name, obj=self)
+
+
+class SystemModule(LibraryModule):
+    """The module `sys`."""
+
+    def __init__(self, real: types.ModuleType) -> None:
+        types.ModuleType.__init__(self, "sys")
+        self.__dict__.update(_SYS)
+        self.__dict__.update({name: getattr(sys, name) for name in _SYS_FUNCTIONS if hasattr(sys, name)})
+        self.__dict__["exc_info"] = sys.exc_info
+        self.__dict__["exit"] = _exit
+        self.__dict__["setrecursionlimit"] = lambda limit: None
+        self.__dict__["version_info"] = _version_info()
+        object.__setattr__(self, "_real", real)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("argv", "stdin", "stdout", "stderr", "path", "modules"):
+            if name == "modules":
+                abstain("sys.modules")
+            return _paths if name == "path" else getattr(sys, name)
+        return super().__getattr__(name)
+
+    def set_from_script(self, name: str, value: Any) -> None:
+        """Take over what a script may replace."""
+        if name not in ("argv", "stdin", "stdout", "stderr"):
+            abstain(f"setting sys.{name}")
+        setattr(sys, name, value)
+
+
+_paths: list[str] = []
+
+
+def _version_info() -> Any:
+    import collections
+
+    version_info = collections.namedtuple("version_info", "major minor micro releaselevel serial")
+    return version_info(3, 11, 2, "final", 0)
+
+
+def _exit(status: Any = None) -> None:
+    raise SystemExit(status)
+
+
+_exit.__name__ = "exit"
+
+slept: list[float] = []
+
+
+def _sleep(seconds: float) -> None:
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    slept.append(seconds)
+
+
+def _time() -> float:
+    if slept:
+        abstain("the clock after a sleep")
+    return access.clock().timestamp()
+
+
+def _seeded(name: str) -> Callable[..., Any]:
+    real = getattr(random, name)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not _seeds:
+            abstain("random numbers without a seed")
+        return real(*args, **kwargs)
+
+    function.__name__ = name
+    return function
+
+
+_seeds: list[bool] = []
+
+
+def _seed(a: Any = None, version: int = 2) -> None:
+    if a is None:
+        abstain("random numbers without a seed")
+    _seeds.append(True)
+    random.seed(a, version)
+
+
+class _Random(random.Random):
+    def __init__(self, x: Any = None) -> None:
+        if x is None:
+            abstain("random numbers without a seed")
+        super().__init__(x)
+
+
+def _replacements(name: str) -> dict[str, Any]:
+    if name == "random":
+        bound = [k for k, v in vars(random).items() if not k.startswith("_") and isinstance(v, types.MethodType)]
+        found: dict[str, Any] = {k: _seeded(k) for k in bound}
+        found |= {"seed": _seed, "Random": _Random}
+        return found
+    if name == "time":
+        found = {"sleep": _sleep, "time": _time, "time_ns": lambda: int(_time() * 1e9)}
+        for key in ("localtime", "gmtime", "ctime"):
+            found[key] = _with_now(getattr(time, key))
+        found["strftime"] = lambda form, when=None: time.strftime(form, when or time.gmtime(_time()))
+        found["asctime"] = lambda when=None: time.asctime(when or time.gmtime(_time()))
+        found["timezone"], found["tzname"], found["daylight"], found["altzone"] = 0, ("UTC", "UTC"), 0, 0
+        return found
+    if name == "operator":
+        return {"attrgetter": _attrgetter, "methodcaller": _methodcaller}
+    if name == "os":
+        found = {"name": "posix", "path": load("os.path", whole=True)}
+        import os
+
+        found |= {"environ": os.environ, "getenv": os.getenv, "sep": "/", "linesep": "\n"}
+        return found
+    if name == "traceback":
+        from .tracebacks import traceback_functions
+
+        return traceback_functions()
+    return {}
+
+
+def _with_now(real: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda when=None: real(_time() if when is None else when)
+
+
+def _attrgetter(*names: str) -> Callable[[Any], Any]:
+    def get(owner: Any, dotted: str) -> Any:
+        for name in dotted.split("."):
+            owner = access.load(owner, name)
+        return owner
+
+    if len(names) == 1:
+        return lambda owner: get(owner, names[0])
+    return lambda owner: tuple(get(owner, name) for name in names)
+
+
+def _methodcaller(name: str, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    return lambda owner: access.load(owner, name)(*args, **kwargs)
+
+
+Loader = Callable[[str], types.ModuleType | None]
+_loader: list[Loader] = []
+_loaded: dict[str, types.ModuleType] = {}
+_packages: list[bool] = []
+
+
+def set_loader(loader: Loader, paths: list[str], *, closed: bool) -> None:
+    """Set what finds the script's own modules.
+
+    Args:
+        loader: Gives the module of a name, or None where there is no such file.
+        paths: What `sys.path` shows.
+        closed: Every installed package is declared, so that what is not found is missing.
+    """
+    _loader[:] = [loader]
+    _paths[:] = paths
+    _packages[:] = [closed]
+
+
+def preload() -> None:
+    """Import everything that a script may need, before the process is closed off."""
+    for name in (*MODULES, *_ALSO.split()):
+        importlib.import_module(name)
+    time.strptime("2026", "%Y")
+    "x".encode("idna")
+
+
+def load(name: str, *, whole: bool) -> Any:
+    """Import the module `name`; give it, or the package that it stands in unless `whole`."""
+    root = name.partition(".")[0]
+    module = _find(name)
+    if whole or name == root:
+        return module
+    parent = _find(root)
+    _attach(parent, name, module)
+    return parent
+
+
+def _attach(owner: types.ModuleType, name: str, module: types.ModuleType) -> None:
+    """Make the submodules that lead from a package to `module` attributes of their parents."""
+    parts = name.split(".")
+    for index in range(1, len(parts)):
+        child = module if index == len(parts) - 1 else _find(".".join(parts[: index + 1]))
+        owner.__dict__[parts[index]] = child
+        owner = child
+
+
+def register(name: str, module: types.ModuleType) -> None:
+    """Count a module as imported while its body runs."""
+    _loaded[name] = module
+
+
+def _find(name: str) -> types.ModuleType:
+    if name in _loaded:
+        return _loaded[name]
+    found = _loader[0](name) if _loader else None
+    if found is None:
+        if name in MODULES:
+            real = importlib.import_module(name)
+            found = SystemModule(real) if name == "sys" else LibraryModule(real)
+        elif name.partition(".")[0] in sys.stdlib_module_names:
+            abstain(f"the module {name} is not supported")
+        elif not _packages or not _packages[0]:
+            abstain(f"whether the module {name} is installed is not known")
+        else:
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+    _loaded[name] = found
+    return found
+
+
+def member(module: types.ModuleType, name: str) -> Any:
+    """What `from module import name` binds."""
+    missing = object()
+    try:
+        value = access.load(module, name)
+    except AttributeError:
+        value = missing
+    if value is not missing:
+        return value
+    full = f"{module.__name__}.{name}"
+    if full in MODULES:
+        return _find(full)
+    where = getattr(module, "__file__", None)
+    if where is None:
+        real = sys.modules.get(module.__name__)
+        where = getattr(real, "__file__", None)
+        if where is not None:
+            where = posixpath.join("/usr/lib/python3.11", _library_path(where))
+    raise ImportError(f"cannot import name '{name}' from '{module.__name__}' ({where or 'unknown location'})")
+
+
+def _library_path(path: str) -> str:
+    parts = path.split("/")
+    start = max((i for i, part in enumerate(parts) if part.startswith("python3.")), default=-1)
+    return "/".join(parts[start + 1 :])
+
+
+def everything(module: types.ModuleType) -> dict[str, Any]:
+    """What `from module import *` binds."""
+    names = vars(module)
+    wanted = getattr(module, "__all__", None) or getattr(names.get("_real"), "__all__", None)
+    if wanted is None:
+        wanted = [name for name in names if not name.startswith("_")]
+    return {name: getattr(module, name) for name in wanted}

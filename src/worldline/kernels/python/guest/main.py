@@ -1,0 +1,307 @@
+"""The worker's life: wait for a connection, fork, close the fork off, run one script in it."""
+
+# This is the layer that stands in for the file system, so it speaks `os`; and a script may raise anything.
+# ruff: noqa: PTH102, PTH112, PTH113, PTH116, PTH123, BLE001
+
+from __future__ import annotations
+
+import ast
+import datetime
+import gc
+import importlib
+import os
+import posixpath
+import socket
+import sys
+import types
+from typing import Any
+
+from . import access, builtin_names, imports, seal, tracebacks
+from .channel import Channel, Closed
+from .files import World, install
+from .frames import Abstain, Code, Frame, Source, abstain, abstained, note
+from .scope import Scope
+from .statements import Compiler
+
+__all__ = ["main"]
+
+_PROGRAMS = ("json.tool", "calendar", "base64")
+
+
+def main(control: int) -> None:
+    """Serve connections that arrive over the socket with this descriptor, until it closes."""
+    import signal
+
+    imports.preload()
+    sys.setrecursionlimit(60_000)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=control) as connection:
+        while True:
+            message, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
+            if not message:
+                return
+            if os.fork() == 0:
+                connection.close()
+                _serve(socket.socket(fileno=descriptors[0]))
+                os._exit(0)
+            os.close(descriptors[0])
+
+
+def _serve(sock: socket.socket) -> None:
+    channel = Channel(sock)
+    try:
+        request = channel.receive()
+        sealed = seal.seal(seconds=request["seconds"], memory=request["memory"])
+        if request.get("strict") and not sealed:
+            channel.send({"unknown": "no system call filter on this machine"})
+            return
+        channel.send(_run(channel, request))
+    except (Closed, Abstain):
+        return
+
+
+def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(operation: str, *arguments: Any) -> Any:
+        channel.send({"ask": operation, "arguments": arguments})
+        return channel.receive()
+
+    world = World(ask, request["cwd"], request["uid"])
+    stdin = request["stdin"]
+    out, err = install(
+        world, request["env"], None if stdin is None else stdin.encode("latin-1"), request["output_limit"]
+    )
+    builtin_names.BUILTINS["open"] = open
+    access.set_clock(datetime.datetime.fromtimestamp(request["now"], datetime.timezone.utc))  # noqa: UP017
+    tracebacks.set_library(request["library"])
+    sys.argv[:] = request["argv"]
+    try:
+        status = _script(request, world)
+        _flush_open_files(world)
+    except Abstain:
+        status = 1
+    except (MemoryError, RecursionError) as exc:
+        return {"unknown": f"{type(exc).__name__} in the kernel"}
+    reason = abstained()
+    if reason is not None:
+        return {"unknown": reason}
+    return {"stdout": out.text(), "stderr": err.text(), "status": status, "slept": sum(imports.slept)}
+
+
+def _flush_open_files(world: World) -> None:
+    """Write out what the end of the interpreter would."""
+    for file in list(world.open_files):
+        if not file.closed:
+            file.flush()
+
+
+def _script(request: dict[str, Any], world: World) -> int:
+    """Run the script; give the exit status."""
+    filename, text = request["filename"], request["source"]
+    shown = request["shown"]
+    if request["module"] in _PROGRAMS:
+        return _library_program(request["module"])
+    try:
+        source, tree = _parse(text, filename, shown)
+    except SyntaxError as error:
+        return _syntax_error(error, shown)
+    module = types.ModuleType("__main__")
+    top = vars(module)
+    top |= {"__name__": "__main__", "__doc__": ast.get_docstring(tree, clean=False), "__annotations__": {}}
+    if shown:
+        top["__file__"] = filename
+    sys.modules["__main__"] = module
+    world.sorts = _mentions(tree, {"sorted", "sort"})
+    uses_sets = _uses_sets(tree)
+    directory = request["directory"]
+    imports.set_loader(_loader(world, directory, uses_sets), request["path"], closed=request["closed"])
+    builtin_names.set_evaluator(_evaluator(uses_sets))
+    compiler = Compiler(source, Scope("module", None), uses_sets=uses_sets)
+    frame = Frame(Code("<module>", source), top, None, top)
+    return _outcome(compiler, tree, frame)
+
+
+def _library_program(name: str) -> int:
+    """Run a program of the library, such as `json.tool`."""
+    module = importlib.import_module(name)
+    try:
+        module.main(*([None] if name == "calendar" else []))
+    except SystemExit as leaving:
+        return _status(leaving.code)
+    except Abstain:
+        raise
+    except BaseException as error:
+        abstain(f"{type(error).__name__} in {name}")
+    return 0
+
+
+def _parse(text: str, filename: str, shown: bool) -> tuple[Source, ast.Module]:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            tree = ast.parse(text, filename)
+            compile(tree, filename, "exec", dont_inherit=True)
+        except Warning as warning:
+            abstain(f"a warning of the compiler: {warning}")
+        except (RecursionError, MemoryError, ValueError):
+            abstain("a source too deep or odd to parse")
+    source = Source(filename, text.splitlines() if shown else [])
+    source.deferred = any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "annotations" for alias in node.names)
+        for node in tree.body
+    )
+    return source, tree
+
+
+def _syntax_error(error: SyntaxError, shown: bool) -> int:
+    if sys.version_info[:2] != (3, 11):
+        abstain("a syntax error, worded by another Python version")
+    sys.stderr.write(tracebacks.format_syntax_error(error))
+    return 1
+
+
+def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame) -> int:
+    try:
+        try:
+            compiler.body(tree.body)(frame)
+        except Abstain:
+            raise
+        except BaseException as error:
+            note(error, frame)
+            raise
+    except SystemExit as leaving:
+        return _status(leaving.code)
+    except Abstain:
+        raise
+    except BaseException as error:
+        if sys.version_info[:2] != (3, 11):
+            abstain("a traceback, worded by another Python version")
+        sys.stdout.flush()
+        sys.stderr.write(tracebacks.format_error(error))
+        return 1
+    return 0
+
+
+def _status(code: Any) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _mentions(tree: ast.AST, names: set[str]) -> bool:
+    return any(
+        (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names)
+        for node in ast.walk(tree)
+    )
+
+
+def _uses_sets(tree: ast.AST) -> bool:
+    """Whether a set may come up, so that its order has to be watched."""
+    if _mentions(tree, {"set", "frozenset"}):
+        return True
+    operators = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
+    views = _mentions(tree, {"keys", "items"})
+    return any(
+        isinstance(node, (ast.Set, ast.SetComp))
+        or (views and isinstance(node, ast.BinOp) and isinstance(node.op, operators))
+        for node in ast.walk(tree)
+    )
+
+
+def _loader(world: World, directory: str | None, uses_sets: bool) -> imports.Loader:
+    def load(name: str) -> types.ModuleType | None:
+        if directory is None:
+            return None
+        base = posixpath.join(directory, *name.split("."))
+        for path in (f"{base}/__init__.py", f"{base}.py"):
+            if os.path.isfile(path):
+                return _load_file(world, name, path, uses_sets)
+        if os.path.isdir(base) and name not in sys.stdlib_module_names:
+            abstain("a namespace package")
+        return None
+
+    return load
+
+
+def _load_file(world: World, name: str, path: str, uses_sets: bool) -> types.ModuleType:
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        source, tree = _parse(text, path, True)
+    except SyntaxError:
+        abstain("a syntax error in an imported file")
+    module = types.ModuleType(name)
+    module.__file__ = path
+    if path.endswith("/__init__.py"):
+        module.__path__ = [posixpath.dirname(path)]
+    access.add_guest_module(name)
+    sys.modules[name] = module
+    world.sorts = world.sorts or _mentions(tree, {"sorted", "sort"})
+    frame = Frame(Code("<module>", source), vars(module), None, vars(module))
+    imports.register(name, module)
+    try:
+        Compiler(source, Scope("module", None), uses_sets=True).body(tree.body)(frame)
+    except BaseException as error:
+        note(error, frame)
+        raise
+    _write_cache(path, text)
+    return module
+
+
+def _write_cache(path: str, text: str) -> None:
+    """Leave the compiled file that an import leaves behind."""
+    import importlib.util
+    import marshal
+
+    folder = posixpath.join(posixpath.dirname(path), "__pycache__")
+    state = os.stat(path)
+    if not os.access(posixpath.dirname(path), os.W_OK):
+        return
+    if not os.path.isdir(folder):
+        os.mkdir(folder)
+    header = importlib.util.MAGIC_NUMBER + bytes(4)
+    header += int(state.st_mtime).to_bytes(4, "little") + state.st_size.to_bytes(4, "little")
+    compiled = compile(text, path, "exec", dont_inherit=True)
+    stem = posixpath.basename(path).removesuffix(".py")
+    with open(posixpath.join(folder, f"{stem}.cpython-311.pyc"), "wb") as file:
+        file.write(header + marshal.dumps(compiled))
+
+
+def _evaluator(uses_sets: bool) -> Any:
+    def evaluate(text: Any, f: Frame, top: Any, local: Any, mode: str) -> Any:
+        if not isinstance(text, str):
+            abstain(f"{mode} of something other than text")
+        if local is not None and top is not local:
+            abstain(f"{mode} with separate local names")
+        names = f.top if top is None else top
+        variables = f.vars if top is None else top
+        source = Source("<string>", [])
+        try:
+            tree = ast.parse(text.strip(" \t") if mode == "eval" else text, "<string>", mode)
+        except SyntaxError as error:
+            error.__traceback__ = None
+            raise
+        scope = Scope("module", None) if variables is names else Scope("class", None)
+        compiler = Compiler(source, scope, uses_sets=uses_sets)
+        frame = Frame(Code("<module>", source), variables, None, names)
+        if scope.kind == "class":
+            scope.names = dict.fromkeys(variables)
+        try:
+            if isinstance(tree, ast.Expression):
+                return compiler.expression(tree.body)(frame)
+            compiler.body(tree.body)(frame)
+        except BaseException as error:
+            note(error, frame)
+            raise
+        return None
+
+    return evaluate

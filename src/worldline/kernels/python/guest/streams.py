@@ -1,0 +1,73 @@
+"""The standard streams of a script: pipes that nobody sees but us."""
+
+from __future__ import annotations
+
+import io
+
+from .frames import abstain
+
+__all__ = ["TextInput", "TextOutput"]
+
+
+class _Sink(io.RawIOBase):
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.data = bytearray()
+        self._limit = limit
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        self.data += data
+        if len(self.data) > self._limit:
+            abstain("more output than fits")
+        return len(data)
+
+    def close(self) -> None:
+        """Nothing: what was written is read afterwards."""
+
+    def fileno(self) -> int:
+        raise io.UnsupportedOperation("fileno")
+
+
+class TextOutput(io.TextIOWrapper):
+    """Standard output or error."""
+
+    def __init__(self, name: str, limit: int) -> None:
+        self.sink = _Sink(limit)
+        errors = "backslashreplace" if name == "<stderr>" else "surrogateescape"
+        super().__init__(io.BufferedWriter(self.sink), "utf-8", errors, write_through=name == "<stderr>")  # type: ignore[arg-type]
+        self._shown = name
+
+    @property
+    def name(self) -> str:
+        return self._shown
+
+    @property
+    def mode(self) -> str:
+        return "w"
+
+    def text(self) -> str:
+        """Everything written so far, each byte as one Latin-1 character."""
+        if not self.closed:
+            self.flush()
+        return self.sink.data.decode("latin-1")
+
+
+class TextInput(io.TextIOWrapper):
+    """Standard input."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BufferedReader(io.BytesIO(data)), "utf-8", "surrogateescape")  # type: ignore[arg-type]
+
+    @property
+    def name(self) -> str:
+        return "<stdin>"
+
+    @property
+    def mode(self) -> str:
+        return "r"
+
+    def fileno(self) -> int:
+        abstain("the file descriptor of standard input")

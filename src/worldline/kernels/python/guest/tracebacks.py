@@ -1,0 +1,237 @@
+"""Tracebacks as CPython 3.11 prints them."""
+
+# This is the layer that stands in for the file system, so it speaks `os`; and a script may raise anything.
+# ruff: noqa: PTH120, BLE001
+
+from __future__ import annotations
+
+import ast
+import io
+import itertools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .frames import Entry, abstain, entries
+from .suggestions import suggestion
+
+__all__ = ["format_error", "format_syntax_error", "traceback_functions"]
+
+_CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
+_CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
+_REPEATS = 3
+
+
+def format_error(error: BaseException) -> str:
+    """The whole text for an exception and what led to it."""
+    return "".join(_chain(error, set()))
+
+
+def _chain(error: BaseException, seen: set[int]) -> list[str]:
+    seen.add(id(error))
+    parts: list[str] = []
+    cause, context = error.__cause__, error.__context__
+    if cause is not None and id(cause) not in seen:
+        parts += [*_chain(cause, seen), _CAUSE]
+    elif cause is None and context is not None and not error.__suppress_context__ and id(context) not in seen:
+        parts += [*_chain(context, seen), _CONTEXT]
+    found = entries(error)
+    if found:
+        parts.append("Traceback (most recent call last):\n")
+        parts += format_entries(found)
+    parts += format_only(error)
+    return parts
+
+
+def format_entries(found: list[Entry]) -> list[str]:
+    """The lines for frames, repeated ones collapsed."""
+    lines: list[str] = []
+    for _, group in itertools.groupby(found, key=lambda entry: (entry.filename, entry.line, entry.name)):
+        same = list(group)
+        lines += [_format_entry(entry) for entry in same[:_REPEATS]]
+        more = len(same) - _REPEATS
+        if more > 0:
+            lines.append(f"  [Previous line repeated {more} more time{'s' if more != 1 else ''}]\n")
+    return lines
+
+
+def _format_entry(entry: Entry) -> str:
+    entry = library_entry(entry)
+    text = f'  File "{entry.filename}", line {entry.line}, in {entry.name}\n'
+    if not entry.text or not entry.text.strip():
+        return text
+    stripped = entry.text.strip()
+    return f"{text}    {stripped}\n{_carets(entry, stripped)}"
+
+
+def _carets(entry: Entry, stripped: str) -> str:
+    if entry.column is None or entry.end_column is None or entry.text is None:
+        return ""
+    line = entry.text
+    start = _characters(line, entry.column)
+    indent = len(line) - len(line.lstrip())
+    anchors = None
+    if entry.end_line == entry.line:
+        end = _characters(line, entry.end_column)
+        anchors = _anchors(line[start:end])
+    else:
+        end = len(line.rstrip())
+    if end - start >= len(stripped) and anchors is None:
+        return ""
+    lead = "    " + " " * (start - indent)
+    if anchors is None:
+        return f"{lead}{'^' * (end - start)}\n"
+    left, right = anchors
+    return f"{lead}{'~' * left}{'^' * (right - left)}{'~' * (end - start - right)}\n"
+
+
+def _characters(line: str, offset: int) -> int:
+    return len(line.encode("utf-8")[:offset].decode("utf-8", "replace"))
+
+
+def _anchors(segment: str) -> tuple[int, int] | None:
+    """Where the operator of a binary operation, or the brackets of a subscript, stand in a segment."""
+    try:
+        tree = ast.parse(segment)
+    except SyntaxError:
+        return None
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+        return None
+    value = tree.body[0].value
+    if isinstance(value, ast.BinOp):
+        return _operator_anchors(segment, value)
+    if isinstance(value, ast.Subscript):
+        left = _characters(segment, value.value.end_col_offset or 0)
+        return left, _characters(segment, (value.slice.end_col_offset or 0) + 1)
+    return None
+
+
+def _operator_anchors(segment: str, value: ast.BinOp) -> tuple[int, int]:
+    left = _characters(segment, value.left.end_col_offset or 0)
+    right = _characters(segment, value.right.col_offset)
+    while left < right and segment[left].isspace():
+        left += 1
+    end = left + 1
+    if end < right and not segment[end].isspace():
+        end += 1
+    return left, end
+
+
+def format_only(error: BaseException) -> list[str]:
+    """The last lines: the kind of the exception and what it says."""
+    kind = type(error)
+    name = kind.__qualname__
+    if kind.__module__ not in ("__main__", "builtins"):
+        name = f"{kind.__module__}.{name}"
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return [_syntax_lines(error), f"{name}: {error.msg}\n"]
+    try:
+        text = str(error)
+    except Exception:
+        text = "<exception str() failed>"
+    frame = next((entry.frame for entry in reversed(entries(error)) if entry.frame is not None), None)
+    text += suggestion(error, frame)
+    lines = [f"{name}: {text}\n" if text else f"{name}\n"]
+    lines += [f"{note}\n" for note in getattr(error, "__notes__", ())]
+    return lines
+
+
+def format_syntax_error(error: SyntaxError) -> str:
+    """The text for a syntax error of the script itself."""
+    return f"{_syntax_lines(error)}{type(error).__qualname__}: {error.msg}\n"
+
+
+def _syntax_lines(error: SyntaxError) -> str:
+    lines = [f'  File "{error.filename or "<string>"}", line {error.lineno}\n']
+    if error.text is None:
+        return lines[0]
+    text = error.text.rstrip("\n")
+    shown = text.lstrip(" \n\f")
+    lines.append(f"    {shown}\n")
+    if error.offset is not None:
+        offset, end = error.offset, error.end_offset
+        end = offset if end in (None, 0) or (error.end_lineno or error.lineno) != error.lineno else end
+        if (error.end_lineno or error.lineno) != error.lineno:
+            end = len(text) + 1
+        if end is None or end <= offset or end == -1:
+            end = offset + 1
+        spaces = len(text) - len(shown)
+        column = offset - 1 - spaces
+        if column >= 0:
+            lead = "".join(c if c.isspace() else " " for c in shown[:column])
+            lines.append(f"    {lead}{'^' * max(1, end - 1 - spaces - column)}\n")
+    return "".join(lines)
+
+
+# Frames of library code carry the host's line numbers; real ones come from the recorded table.
+_LIBRARY: dict[str, dict[str, int]] = {}
+
+
+def set_library(table: dict[str, dict[str, int]]) -> None:
+    """Set where lines of library code stand in Debian's Python 3.11.2: by file, then `function:stripped line`."""
+    _LIBRARY.update(table)
+
+
+def library_entry(entry: Entry) -> Entry:
+    """The entry as the real library would show it; entries of the script are given back unchanged."""
+    if entry.frame is not None:
+        return entry
+    if entry.filename == "<string>":
+        return entry
+    import linecache
+
+    name = _library_name(entry.filename)
+    table = _LIBRARY.get(name)
+    if table is None:
+        abstain(f"a traceback through the library module {name}")
+    text = linecache.cache.get(entry.filename, (0, 0, [], ""))[2]
+    source = text[entry.line - 1].rstrip("\n") if 0 < entry.line <= len(text) else ""
+    line = table.get(f"{entry.name}:{source.strip()}")
+    if line is None:
+        abstain(f"a traceback through the library module {name}")
+    end_line = line if entry.end_line == entry.line else (entry.end_line or 0) + line - entry.line
+    return Entry(f"/usr/lib/python3.11/{name}", entry.name, line, end_line, entry.column, entry.end_column, source)
+
+
+def _library_name(path: str) -> str:
+    root = os.path.dirname(os.__file__)
+    return os.path.relpath(path, root)
+
+
+def traceback_functions() -> dict[str, Callable[..., Any]]:
+    """What a script finds in the module `traceback`."""
+
+    def current() -> BaseException | None:
+        return sys.exc_info()[1]
+
+    def format_exc(limit: Any = None, chain: bool = True) -> str:
+        error = current()
+        return format_error(error) if error is not None else "NoneType: None\n"
+
+    def print_exc(limit: Any = None, file: Any = None, chain: bool = True) -> None:
+        print(format_exc(), file=file or sys.stderr, end="")
+
+    def format_exception(exc: Any, value: Any = None, tb: Any = None, **kwargs: Any) -> list[str]:
+        error = value if value is not None else exc
+        return io.StringIO(format_error(error)).readlines()
+
+    def print_exception(exc: Any, value: Any = None, tb: Any = None, **kwargs: Any) -> None:
+        error = value if value is not None else exc
+        print(format_error(error), file=kwargs.get("file") or sys.stderr, end="")
+
+    def format_exception_only(exc: Any, value: Any = None) -> list[str]:
+        return format_only(value if value is not None else exc)
+
+    def refuse(name: str) -> Callable[..., Any]:
+        def function(*args: Any, **kwargs: Any) -> Any:
+            abstain(f"traceback.{name}")
+
+        return function
+
+    names = ("print_tb", "extract_tb", "format_tb", "walk_tb", "print_stack", "extract_stack", "format_stack",
+             "TracebackException", "StackSummary", "FrameSummary", "format_list", "print_last", "clear_frames")  # fmt: skip
+    made: dict[str, Callable[..., Any]] = {name: refuse(name) for name in names}
+    ours = (format_exc, print_exc, format_exception, print_exception, format_exception_only)
+    made |= {f.__name__: f for f in ours}
+    return made

@@ -1,0 +1,192 @@
+"""Running one script on the simulated world."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cache
+from importlib.resources import files as package_files
+from typing import Any
+
+from worldline.kernels.python.bridge import FileSystem, answer
+from worldline.kernels.python.guest.channel import Closed
+from worldline.kernels.python.pool import connect
+
+__all__ = ["PythonLimits", "PythonResult", "PythonScript", "PythonUnknown", "run_module", "run_python"]
+
+_LIBRARY_PROGRAMS = frozenset({"json.tool", "calendar", "base64"})
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}|<module '")
+
+
+class PythonUnknown(Exception):
+    """What real Python would do is not known; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonScript:
+    """A script and how it was started."""
+
+    source: bytes
+    filename: str
+    """What tracebacks show: a path, `<string>` or `<stdin>`."""
+    argv: Sequence[str]
+    """`sys.argv`."""
+    directory: str | None
+    """Where its own modules are looked for; None: nowhere."""
+    module: str | None = None
+    """The name that it was started by, with `-m`."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether tracebacks show source lines."""
+        return not self.filename.startswith("<")
+
+
+@dataclass(frozen=True, slots=True)
+class PythonLimits:
+    """What a script may use before its result counts as unknown."""
+
+    seconds: float = 2.0
+    """Wall clock time."""
+    memory: int = 1 << 30
+    """Address space in bytes."""
+    output_limit: int = 4 << 20
+    """Bytes of one output stream."""
+    strict: bool = False
+    """Refuse to run where the system offers no filter of system calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonResult:
+    """What a script wrote, its exit status and the seconds that it slept."""
+
+    stdout: bytes
+    stderr: bytes
+    status: int
+    slept: float = 0.0
+
+
+def run_python(
+    script: PythonScript,
+    files: FileSystem,
+    *,
+    now: datetime,
+    cwd: str,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+    uid: int = 1000,
+    closed: bool = False,
+    limits: PythonLimits | None = None,
+) -> PythonResult:
+    """Run a script as Debian's Python 3.11 would, on simulated files, clock and environment.
+
+    Args:
+        script: What to run.
+        files: The simulated files; changes made before a failure stay, as they would in reality.
+        now: The virtual time, aware; it stands still.
+        cwd: Working directory, absolute.
+        env: Environment variables.
+        stdin: What stands on standard input; None: nothing.
+        uid: The user.
+        closed: Every installed package is known, so that a module that is not found is missing.
+        limits: What it may use.
+
+    Raises:
+        PythonUnknown: The kernel does not know what would happen.
+        KernelError: No worker can be started.
+    """
+    try:
+        source = script.source.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise PythonUnknown("the script is not UTF-8") from exc
+    if "\0" in source:
+        raise PythonUnknown("the script holds a NUL byte")
+    request = {
+        "source": source,
+        "filename": script.filename,
+        "shown": script.shown,
+        "argv": list(script.argv),
+        "directory": script.directory,
+        "path": _path(script),
+        "module": script.module,
+        "cwd": cwd,
+        "env": dict(env or {}),
+        "stdin": None if stdin is None else stdin.decode("latin-1"),
+        "uid": uid,
+        "now": now.timestamp(),
+        "closed": closed,
+        "library": _library_lines(),
+        **asdict(limits or PythonLimits()),
+    }
+    return _result(_converse(request, files, uid, now))
+
+
+def run_module(
+    name: str, arguments: Sequence[str], files: FileSystem, *, cwd: str, closed: bool = False, **options: Any
+) -> PythonResult:
+    """Run a module by name, as `python3 -m NAME` does; the options are those of :func:`run_python`.
+
+    Raises:
+        PythonUnknown: The kernel does not know what would happen.
+    """
+    if name in _LIBRARY_PROGRAMS:
+        path = f"/usr/lib/python3.11/{name.replace('.', '/')}.py"
+        script = PythonScript(b"", path, [path, *arguments], cwd, module=name)
+        return run_python(script, files, cwd=cwd, closed=closed, **options)
+    path = posixpath.join(cwd, f"{name.replace('.', '/')}.py")
+    try:
+        source = files.read(path)
+    except OSError as exc:
+        if name.partition(".")[0] in sys.stdlib_module_names or not closed:
+            raise PythonUnknown(f"python3 -m {name}") from exc
+        return PythonResult(b"", f"/usr/bin/python3: No module named {name}\n".encode(), 1)
+    script = PythonScript(source, path, [path, *arguments], cwd, module=name)
+    return run_python(script, files, cwd=cwd, closed=closed, **options)
+
+
+def _path(script: PythonScript) -> list[str]:
+    first = "" if script.directory is None or not script.shown else script.directory
+    libraries = ["/usr/lib/python311.zip", "/usr/lib/python3.11", "/usr/lib/python3.11/lib-dynload"]
+    return [first, *libraries, "/usr/local/lib/python3.11/dist-packages", "/usr/lib/python3/dist-packages"]
+
+
+def _converse(request: dict[str, Any], files: FileSystem, uid: int, now: datetime) -> dict[str, Any]:
+    """Send the request and answer questions until the result comes."""
+    sock, channel = connect(request["seconds"] + 5)
+    with sock:
+        try:
+            channel.send(request)
+            while True:
+                message = channel.receive()
+                if not isinstance(message, dict):
+                    raise PythonUnknown("the worker was lost")
+                if "ask" not in message:
+                    return message
+                channel.send(answer(files, message["ask"], message["arguments"], uid=uid, now=now))
+        except Closed as exc:
+            raise PythonUnknown("the script was stopped: too slow, too large, or it left the rules") from exc
+
+
+def _result(message: dict[str, Any]) -> PythonResult:
+    if "unknown" in message:
+        raise PythonUnknown(str(message["unknown"]))
+    stdout, stderr = str(message["stdout"]), str(message["stderr"])
+    if _ADDRESS.search(stdout) or _ADDRESS.search(stderr):
+        raise PythonUnknown("the output shows an address in memory")
+    return PythonResult(
+        stdout.encode("latin-1"), stderr.encode("latin-1"), int(message["status"]), float(message["slept"])
+    )
+
+
+@cache
+def _library_lines() -> dict[str, dict[str, int]]:
+    """Where lines of library code stand in Debian's Python 3.11.2 (see `scripts/record_library_lines.py`)."""
+    text = package_files("worldline.kernels.python").joinpath("library_lines.json").read_text("utf-8")
+    table: dict[str, dict[str, int]] = json.loads(text)
+    return table
