@@ -6,7 +6,8 @@
  *   - the wall clock stands still at the session's virtual time; the monotonic clocks run on, so that waiting works;
  *   - file times that the kernel stamped since the box started are shown as the virtual time of that moment;
  *   - what programs ask to sleep is added up, which tells the recorder by how much the virtual clock moves on;
- *   - directories on tmpfs show the size they have on ext4.
+ *   - directories on tmpfs show the size they have on ext4;
+ *   - `uname` tells of another kernel where the recorder put one in.
  *
  * System calls are made directly, so that the object needs no particular C library version.
  */
@@ -14,15 +15,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NOW_FILE "/run/.clock/now"
 #define SLEPT_FILE "/run/.clock/slept"
+#define KERNEL_FILE "/run/.clock/kernel" /* release, newline, version, newline */
 #define ENTRIES 511
 #define SECOND 1000000000LL
 
@@ -223,4 +227,26 @@ int statx(int dir, const char *restrict path, int flags, unsigned int mask, stru
         st->stx_blocks = 8;
     }
     return result;
+}
+
+/* ---- kernel name ---- */
+
+int uname(struct utsname *name)
+{
+    char text[sizeof name->release + sizeof name->version + 2], *release = text, *version, *end;
+    int result = syscall(SYS_uname, name), fd, saved = errno;
+    ssize_t size;
+    if (result || (fd = open(KERNEL_FILE, O_RDONLY | O_CLOEXEC)) < 0) {
+        errno = saved;
+        return result;
+    }
+    size = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[size < 0 ? 0 : size] = 0;
+    if ((version = strchr(release, '\n')) && (end = strchr(version + 1, '\n'))) {
+        *version++ = *end = 0;
+        if (strlen(release) < sizeof name->release) strcpy(name->release, release);
+        if (strlen(version) < sizeof name->version) strcpy(name->version, version);
+    }
+    return 0;
 }

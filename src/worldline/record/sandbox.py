@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -49,6 +50,8 @@ class Limits:
     """Seconds of processor time of one process."""
     wall: float = 10.0
     """Seconds that a command may take if its caller says nothing else."""
+    open_files: int = 1024
+    """Open files of one process."""
     output: int = 256 << 10
     """Bytes kept of each stream of one command; the rest is thrown away."""
 
@@ -69,6 +72,8 @@ class Surroundings:
     """How many processors the box sees; None: all."""
     days_later: int = 0
     """Shift of a clock that the world leaves at its default."""
+    other_machine: bool = False
+    """Another kernel, memory size and processor are shown."""
 
 
 @dataclass(slots=True)
@@ -148,8 +153,10 @@ if [ "$5" = merged ]; then exec 2>&1; fi
 cd -- "$6"
 shift 6
 unset TAR_OPTIONS_BOX SHLVL OLDPWD _
-exec "$@"
+exec 7>&2 2>/dev/null
+"$@" 2>&7 7>&- || exit
 """
+"""Runs as root in the box: unpacks the layout, then starts the shell, whose process id follows `ns_last_pid`."""
 
 
 @dataclass(slots=True)
@@ -187,7 +194,10 @@ class Box:
             shared = Path(self._scratch.name) / "clock"
             shared.mkdir()
             shutil.copyfile(library, shared / "clock.so")
-            for place in (Path(self._scratch.name), shared, shared / "clock.so"):
+            (shared / "setup").write_text(_SETUP)
+            for name, text in _machine().items() if self.surroundings.other_machine else ():
+                (shared / name).write_text(text)
+            for place in (Path(self._scratch.name), shared, *shared.iterdir()):
                 place.chmod(0o755)
             if self.surroundings.on_disk:
                 disk = Path(self._scratch.name) / "disk"
@@ -196,7 +206,7 @@ class Box:
                     os.chown(disk, owner, owner)
             self.clock = FrozenClock(shared, self.state.clock, owner)
         try:
-            self._spawn(self._command(bubblewrap, root, shared, mapping), layout)
+            self._spawn(self._launch(bubblewrap, mapping), self._options(root, shared, mapping), layout)
         finally:
             if mapping is not None and mapping.holder is not None:
                 self._holder = mapping.holder
@@ -210,30 +220,25 @@ class Box:
             self._holder.wait()
             self._holder = None
 
-    def _command(self, bubblewrap: str, root: Path, shared: Path, mapping: _Mapping | None) -> list[str]:
+    def _launch(self, bubblewrap: str, mapping: _Mapping | None) -> list[str]:
         limits, command = self.limits, list[str]()
         if mapping is not None:
             command += ["nsenter", f"--user=/proc/{_hold_namespace(mapping)}/ns/user", "-S", "0", "-G", "0", "--"]
         if self.surroundings.processors is not None:
             command += ["taskset", "--cpu-list", _processors(self.surroundings.processors)]
-        command += [
-            "prlimit",
-            f"--nproc={limits.processes}",
-            f"--as={limits.memory}",
-            f"--fsize={limits.file_size}",
-            f"--cpu={limits.cpu}",
-            "--core=0",
-            "--nofile=1024:4096",
-            "--",
-        ]
-        command += [bubblewrap, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net"]
-        command += ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", self.state.hostname]
+        command += ["prlimit", f"--nproc={limits.processes}", f"--as={limits.memory}", f"--fsize={limits.file_size}"]
+        command += [f"--cpu={limits.cpu}", "--core=0", f"--nofile={limits.open_files}:4096", "--"]
+        return [*command, bubblewrap]
+
+    def _options(self, root: Path, shared: Path, mapping: _Mapping | None) -> list[str]:
+        options = ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net"]
+        options += ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", self.state.hostname]
         if mapping is None:
             identity = str(self.state.user_id)
-            command += ["--unshare-user", "--uid", identity, "--gid", identity]
+            options += ["--unshare-user", "--uid", identity, "--gid", identity]
         else:
-            command += ["--cap-add", "ALL"]
-        return command + self._mounts(root, shared) + self._environment()
+            options += ["--cap-add", "ALL"]
+        return options + self._mounts(root, shared) + self._environment()
 
     def _mounts(self, root: Path, shared: Path) -> list[str]:
         size = ["--size", str(self.limits.disk)]
@@ -252,6 +257,9 @@ class Box:
             mounts += ["--ro-bind", str(root / "var/lib/dpkg"), "/var/lib/dpkg"]
         mounts += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm"]
         mounts += ["--ro-bind", str(shared), BOX_DIRECTORY, "--bind", str(shared / "slept"), f"{BOX_DIRECTORY}/slept"]
+        if self.surroundings.other_machine:
+            for name in _MACHINE_FILES:
+                mounts += ["--ro-bind", str(shared / name), f"/proc/{name}"]
         return mounts
 
     def _environment(self) -> list[str]:
@@ -286,23 +294,26 @@ class Box:
         become = ["--reuid", identity, "--regid", identity, "--clear-groups"]
         return ["setpriv", *become, "--inh-caps=-all", f"--bounding-set={keep}"]
 
-    def _spawn(self, command: list[str], layout: bytes) -> None:
+    def _spawn(self, launch: list[str], options: list[str], layout: bytes) -> None:
         report_read, report_write = os.pipe()
-        with tempfile.TemporaryFile() as archive:
+        # the options go by a file, so that `ps` in the box does not show host paths
+        with tempfile.TemporaryFile() as archive, tempfile.TemporaryFile() as arguments:
             with boundary(StorageError, "preparing the sandbox"):
                 archive.write(layout)
-                archive.flush()
-                archive.seek(0)
-            inner = ["/usr/bin/bash", "--norc", "--noprofile", "-c", _SETUP, "setup", str(archive.fileno())]
+                arguments.write("".join(f"{option}\0" for option in options).encode())
+                for file in (archive, arguments):
+                    file.flush()
+                    file.seek(0)
+            inner = ["/usr/bin/bash", "--norc", "--noprofile", f"{BOX_DIRECTORY}/setup", str(archive.fileno())]
             inner += [str(STATUS_FD[self.state.shell.program]), str(self.surroundings.first_pid), str(report_write)]
             inner += ["merged" if self.state.shell.merged else "apart", self.state.start_directory]
             with boundary(SandboxError, "starting the sandbox"):
                 self.process = subprocess.Popen(
-                    [*command, *inner, *self._become_user(), *self.shell],
+                    [*launch, "--args", str(arguments.fileno()), *inner, *self._become_user(), *self.shell],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    pass_fds=(archive.fileno(), report_write),
+                    pass_fds=(archive.fileno(), arguments.fileno(), report_write),
                     start_new_session=True,
                 )
         os.close(report_write)
@@ -310,10 +321,16 @@ class Box:
 
     def is_crowded(self) -> bool:
         """Whether processes left behind (a fork bomb) have taken most of what the box may have."""
-        first = _children(self.process.pid)
-        return sum(len(_children(pid)) for parent in first for pid in (parent, *_children(parent)[:1])) > (
-            self.limits.processes // 2
-        )
+        count, level = 0, [self.process.pid]
+        for _ in range(4):  # bubblewrap, the box's first process, the set-up, the shell
+            level = [child for pid in level[:2] for child in _children(pid)]
+            count += len(level)
+        return count > self.limits.processes // 2
+
+    def shell_pid(self) -> int | None:
+        """Host id of the shell, or None if it is gone."""
+        below = descendants(self.process.pid)
+        return below[2] if len(below) > 2 else None
 
     def kill(self) -> None:
         """End everything in the box at once: with its first process the kernel ends all others."""
@@ -337,6 +354,22 @@ class Box:
         self.clock.close()
         shutil.rmtree(self._scratch.name, ignore_errors=True)  # before cleanup(): the box may have locked folders
         self._scratch.cleanup()
+
+
+_MACHINE_FILES = ("meminfo", "cpuinfo", "version")
+
+
+def _machine() -> dict[str, str]:
+    """Files that tell of a machine unlike this one."""
+    memory = Path("/proc/meminfo").read_text()
+    processor = re.sub(r"(?m)^(model name\s*:).*$", r"\1 Generic Processor", Path("/proc/cpuinfo").read_text())
+    release, version = "6.1.0-37-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)"
+    return {
+        "meminfo": re.sub(r"\d{3,}", lambda number: f"{int(number[0]) * 5 // 8:{len(number[0])}d}", memory),
+        "cpuinfo": processor.replace("family\t: ", "family\t: 1").split("\n\n")[0] + "\n\n",
+        "version": f"Linux version {release} (debian-kernel) {version}\n",
+        "kernel": f"{release}\n{version}\n",
+    }
 
 
 def _processors(count: int) -> str:

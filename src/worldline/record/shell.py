@@ -7,7 +7,7 @@ import select
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -98,9 +98,7 @@ class RealShell:
         self.limits = limits or Limits()
         around = surroundings or Surroundings()
         if root is not None:
-            around = Surroundings(
-                root, around.first_pid, around.order_seed, around.on_disk, around.processors, around.days_later
-            )
+            around = replace(around, root=root)
         state = TerminalState.model_validate(world.initial_state)
         if state.clock == DEFAULT_CLOCK and around.days_later and "clock" not in world.initial_state:
             state = state.model_copy(update={"clock": state.clock + timedelta(days=around.days_later)})
@@ -230,7 +228,7 @@ class RealShell:
 
     def _recover(self) -> tuple[int, str] | None:
         """Kill what the command started; return the shell's report if it lives on, otherwise None."""
-        shell = self._shell_pid()
+        shell = self._box.shell_pid()
         deadline = time.monotonic() + 1.0
         while shell is not None and time.monotonic() < deadline:
             victims = descendants(shell)
@@ -249,11 +247,6 @@ class RealShell:
             self._box.kill()
         self._discard()
         return report
-
-    def _shell_pid(self) -> int | None:
-        """Host id of the shell: the only child of the box's first process."""
-        below = descendants(self._box.process.pid)
-        return below[1] if len(below) > 1 else None
 
     def _await_report(self, seconds: float) -> tuple[int, str] | None:
         deadline = time.monotonic() + seconds

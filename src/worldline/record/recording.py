@@ -1,0 +1,184 @@
+"""Recording a planned session until nothing in it is left to chance.
+
+Each plan runs twice in fresh sandboxes, which shows what is volatile, and, where a second Debian root is given, once
+more where everything that the world does not declare differs, which shows what the session determines.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+from worldline import __version__
+from worldline.errors import StorageError, boundary
+from worldline.formats.secrets import SecretMasker
+from worldline.record.plan import PlannedCommand, SessionPlan
+from worldline.record.shell import CommandResult, Limits, RealShell, Surroundings
+from worldline.record.volatile import agrees, volatile_spans
+from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec
+
+__all__ = ["RecordingSettings", "program_versions", "record_session"]
+
+_TOOL = "bash"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSettings:
+    """How sessions are recorded; the same for all sessions of a file."""
+
+    root: Path | None = None
+    """Debian root to record; None: the host's."""
+    variant_root: Path | None = None
+    """Another Debian root, for telling what a session determines; None: `determined` stays open."""
+    limits: Limits = field(default_factory=Limits)
+
+    def as_record(self) -> JsonDict:
+        """What of the settings changes recordings, as plain data."""
+        return {"root": _debian(self.root), "variant": self.variant_root and _debian(self.variant_root)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    observation: Observation
+    result: CommandResult
+    moment: str
+    """Virtual time at which the command began, ISO 8601."""
+
+
+def record_session(plan: SessionPlan, settings: RecordingSettings | None = None) -> Trajectory:
+    """Record one session.
+
+    Args:
+        plan: World and commands.
+        settings: Which roots and limits.
+
+    Returns:
+        An observed trajectory. It ends early where a command ended the shell. `origin` says what recorded what,
+        and each turn's `extra` where its command is from, and `unstable`, `killed` and `ended` where they apply.
+
+    Raises:
+        SandboxError: The sandbox cannot be built.
+        ActionError: A command cannot be given to a shell.
+    """
+    how = settings or RecordingSettings()
+    seeds = random.Random(plan.id)
+    usual = Surroundings(root=how.root, first_pid=seeds.randrange(0, 90))
+    again = replace(usual, first_pid=seeds.randrange(100, 900))
+    first, second = (_play(plan, around, how.limits) for around in (usual, again))
+    variant = None
+    if how.variant_root is not None:
+        other = replace(how.limits, processes=how.limits.processes + 37, open_files=how.limits.open_files // 2)
+        variant = _play(plan, _elsewhere(how, seeds), other)
+    turns = tuple(
+        _turn(command, one, _at(second, index), None if variant is None else [_at(variant, index)])
+        for index, (command, one) in enumerate(zip(plan.commands, first, strict=False))
+    )
+    origin = {"recorder": f"worldline {__version__}", "plan": plan.id, **how.as_record()}
+    origin["programs"] = program_versions(how.root)
+    if variant is not None:
+        origin["variant_programs"] = program_versions(how.variant_root)
+    trajectory = Trajectory(
+        source=Source.OBSERVED,
+        world=plan.world,
+        turns=turns,
+        family=plan.family,
+        origin=origin,
+        extra=_left_out(plan, turns),
+    )
+    return SecretMasker().mask(trajectory)
+
+
+def _left_out(plan: SessionPlan, turns: tuple[Turn, ...]) -> JsonDict:
+    missing = len(plan.commands) - len(turns)
+    return {"commands_after_the_end": missing} if missing else {}
+
+
+def _elsewhere(how: RecordingSettings, seeds: random.Random) -> Surroundings:
+    """Another machine: other programs, processes, creation order, file system, processors and day."""
+    return Surroundings(
+        root=how.variant_root,
+        first_pid=seeds.randrange(1000, 20000),
+        order_seed=seeds.randrange(1 << 30),
+        on_disk=True,
+        processors=1,
+        days_later=seeds.randrange(40, 300),
+        other_machine=True,
+    )
+
+
+def _play(plan: SessionPlan, around: Surroundings, limits: Limits) -> list[_Played]:
+    """Run the commands in a fresh sandbox, until the shell ends."""
+    played: list[_Played] = []
+    with RealShell(plan.world, limits=limits, surroundings=around) as shell:
+        for command in plan.commands:
+            moment = shell.now.isoformat()
+            observation = shell.run(command.command)
+            assert shell.last is not None
+            played.append(_Played(observation, shell.last, moment))
+            if shell.ended:
+                break
+    return played
+
+
+def _at(played: list[_Played], index: int) -> _Played | None:
+    return played[index] if index < len(played) else None
+
+
+def _turn(
+    command: PlannedCommand, first: _Played, second: _Played | None, variant: list[_Played | None] | None
+) -> Turn:
+    """Join the recordings of one turn; `variant` is None without a variant, and holds None where that ended early."""
+    truth = first.observation
+    extra: JsonDict = {"source": command.source}
+    stable = second is not None and second.result.status == first.result.status
+    if second is not None:
+        truth = truth.model_copy(update={"volatile": volatile_spans(truth, second.observation)})
+    if not stable:
+        extra["unstable"] = True
+    if first.result.killed:
+        extra["killed"] = first.result.killed
+    if first.result.ended:
+        extra["ended"] = True
+    if truth.merged:
+        extra["exit_code"] = first.result.status
+    determined = None
+    if variant is not None:
+        other = variant[0]
+        # a command that ran into a limit of ours says nothing about the environment
+        determined = stable and not first.result.killed and other is not None and agrees(other.observation, truth)
+    return Turn(
+        action=Action(name=_TOOL, arguments={"command": command.command}),
+        observation=truth,
+        timestamp=first.moment,
+        determined=determined,
+        extra=extra,
+    )
+
+
+def _debian(root: Path | None) -> str:
+    """Name of a root, without its path: `Debian 12.11`."""
+    with boundary(StorageError, "reading the Debian root"):
+        version = (root or Path("/")) / "etc/debian_version"
+        return f"Debian {version.read_text().strip()}" if version.exists() else "unknown"
+
+
+_VERSION_COMMANDS: Mapping[str, str] = {
+    "bash": "bash --version | head -n 1 | grep -o '[0-9][0-9.]*([0-9]*)' | head -n 1",
+    "coreutils": "ls --version | head -n 1 | grep -o '[0-9.]*$'",
+    "dash": "dpkg-query -W -f '${Version}' dash",
+    "grep": "grep --version | head -n 1 | grep -o '[0-9.]*$'",
+    "sed": "sed --version | head -n 1 | grep -o '[0-9.]*$'",
+    "findutils": "find --version | head -n 1 | grep -o '[0-9.]*$'",
+    "python3": "python3 --version | cut -d' ' -f2",
+}
+
+
+@lru_cache(maxsize=8)
+def program_versions(root: Path | None) -> dict[str, str]:
+    """Versions of the programs that answer most commands, asked in a sandbox of that root."""
+    with RealShell(WorldSpec(domain="terminal"), root=root) as shell:
+        answers = {name: (shell.run(command).stdout or "").strip() for name, command in _VERSION_COMMANDS.items()}
+    return {name: answer for name, answer in answers.items() if answer}
