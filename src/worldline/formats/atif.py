@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from worldline import __version__
 from worldline.errors import FormatError
-from worldline.formats.atif_models import VERSION, AtifTrajectory
+from worldline.formats.atif_models import VERSION, AtifTrajectory, is_iso_8601
 from worldline.formats.base import first_problem
 from worldline.formats.skeleton import (
     batch_note,
@@ -152,8 +152,7 @@ def _spoken(step: JsonDict, results: list[JsonDict], turns: list[Turn]) -> JsonD
         Turn(
             action=Action(text=str(step["message"])),
             observation=_observation(single, _mapping(results[0].get("extra"))),
-            timestamp=step.get("timestamp"),
-            **_turn_rest(step),
+            **{"timestamp": step.get("timestamp"), **_turn_rest(step)},
         )
     )
     index = len(turns) - 1
@@ -190,15 +189,13 @@ def _turn(step: JsonDict, call: JsonDict, result: JsonDict, thought: str | None,
             call_id=own["call_id"] if "call_id" in own else str(call["tool_call_id"]),
         ),
         observation=_observation(result.get("content"), _mapping(result.get("extra"))),
-        thought=thought,
-        timestamp=step.get("timestamp"),
-        **{"extra": note, **rest},
+        **{"thought": thought, "timestamp": step.get("timestamp"), "extra": note, **rest},
     )
 
 
 def _turn_rest(step: JsonDict) -> JsonDict:
     own = _mapping(_mapping(step.get("extra")).get(_OWN))
-    return {key: own[key] for key in (*_TURN_REST, "thought") if key in own}
+    return {key: own[key] for key in (*_TURN_REST, "thought", "timestamp") if key in own}
 
 
 def _observation(content: Any, extra: JsonDict) -> Observation:
@@ -333,7 +330,7 @@ def _fresh_step(turn: Turn, step_id: int, call_id: str) -> JsonDict:
     if turn.thought == "":
         own["thought"] = ""
     if turn.timestamp is not None:
-        step["timestamp"] = turn.timestamp
+        (step if is_iso_8601(turn.timestamp) else own)["timestamp"] = turn.timestamp
     action = turn.action
     result: JsonDict = {"content": turn.observation.text, **_result_extra(turn.observation)}
     if action == Action(text=action.text) and action.text and turn.thought is None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-__all__ = ["VERSION", "AtifStep", "AtifTrajectory"]
+__all__ = ["VERSION", "AtifStep", "AtifTrajectory", "is_iso_8601"]
 
 VERSION = "ATIF-v1.8"
 """The version that is written; 1.0 to 1.8 are read."""
@@ -15,11 +15,18 @@ VERSION = "ATIF-v1.8"
 _AGENT_ONLY = ("model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics")
 
 
-def _iso_8601(text: str) -> str:
+def is_iso_8601(text: str) -> bool:
+    """Whether a text is a time as ATIF writes it."""
     try:
         datetime.fromisoformat(text)
-    except ValueError as exc:
-        raise ValueError("not an ISO 8601 time") from exc
+    except ValueError:
+        return False
+    return True
+
+
+def _iso_8601(text: str) -> str:
+    if not is_iso_8601(text):
+        raise ValueError("not an ISO 8601 time")
     return text
 
 

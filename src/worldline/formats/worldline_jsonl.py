@@ -50,7 +50,7 @@ class WorldlineJsonl:
             FormatError: It holds NaN, an infinity, a lone surrogate or something that is not JSON.
         """
         try:
-            plain = {"schema_version": SCHEMA_VERSION, **trajectory.model_dump(mode="json", exclude_defaults=True)}
+            plain = {"schema_version": SCHEMA_VERSION, **trajectory.model_dump(exclude_defaults=True)}
             text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             text.encode("utf-8")
         except (ValueError, TypeError, PydanticSerializationError) as exc:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -96,7 +97,8 @@ class TrajectoryWriter:
         with boundary(StorageError, f"opening {self.path}", OSError):
             self._handle = self.path.open("ab+", buffering=0)
             end = _whole_frames(self._handle) if self._packed else _whole_lines(self._handle)
-            self._handle.truncate(end)
+            if end != self._handle.seek(0, os.SEEK_END):
+                self._handle.truncate(end)
             self._end = end
 
     def write(self, trajectory: Trajectory) -> None:
@@ -117,7 +119,8 @@ class TrajectoryWriter:
                 if self._sync:
                     os.fsync(self._handle.fileno())
             except OSError:
-                self._handle.truncate(self._end)
+                with suppress(OSError):
+                    self._handle.truncate(self._end)
                 raise
         self._end += len(data)
         self.count += 1
