@@ -17,6 +17,10 @@ class Answers:
 
     def yes(self, question: str) -> bool:
         """Ask on stderr and return whether the answer starts with `y`."""
-        self._report.raw_err(f"{self._report.name}: {question}? ")
+        return self.asked(f"{self._report.name}: {question}? ")
+
+    def asked(self, prompt: str) -> bool:
+        """Write a prompt to stderr and return whether the answer starts with `y`."""
+        self._report.raw_err(prompt)
         answer = self._lines.pop(0) if self._lines else ""
         return answer[:1] in ("y", "Y")

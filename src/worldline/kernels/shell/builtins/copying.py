@@ -13,7 +13,7 @@ from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote
 from worldline.kernels.shell.builtins.modes import ModeError, apply_mode, permission_string
 from worldline.kernels.shell.builtins.options import UsageError, command, parse
 from worldline.kernels.shell.builtins.order import creation_order
-from worldline.kernels.shell.builtins.paths import canonical, inside, join, lstat
+from worldline.kernels.shell.builtins.paths import canonical, join, lstat
 from worldline.kernels.shell.builtins.targets import pair_up
 
 __all__ = ["COMMANDS", "Copier", "Rules"]
@@ -277,14 +277,11 @@ class Copier:
                 return False
             if rules.verbose:
                 report.out(f"{shell_quote(source)} -> {shell_quote(target)}\n")
-        place = canonical(self.call, target)
         if top:
             self._stop = False
-            self._top = (place, source, target)
+            self._top = (canonical(self.call, target), source, target)
         try:
-            names = files.list(source)
-            if len(names) > 1 and (rules.verbose or inside(place, real)):
-                names = creation_order(self.call, source)
+            names = creation_order(self.call, source)
         except OSError as error:
             report.fail(f"cannot access {shell_quote(source)}", error)
             return False

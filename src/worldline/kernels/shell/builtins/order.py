@@ -12,16 +12,13 @@ def directory_order(call: Call, path: str) -> list[str]:
 
     Raises:
         OSError: As opening the directory would.
-        Unknown: There are several names, and the order of the file system is not known.
+        Unknown: The order is not known.
     """
     ordered = getattr(call.files, "order", None)
     if ordered is not None:
         names: list[str] = ordered(path)
         return names
-    names = call.files.list(path)
-    if len(names) > 1:
-        call.unknown(f"the order in which {path} holds its entries")
-    return names
+    call.unknown(f"the order in which {path} holds its entries")
 
 
 def creation_order(call: Call, path: str) -> list[str]:
@@ -29,6 +26,6 @@ def creation_order(call: Call, path: str) -> list[str]:
 
     Raises:
         OSError: As opening the directory would.
-        Unknown: There are several names, and the order of the file system is not known.
+        Unknown: The order is not known.
     """
     return directory_order(call, path)[::-1]

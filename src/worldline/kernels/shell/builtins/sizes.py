@@ -78,4 +78,5 @@ def parse_size(text: str, *, default: str = "") -> int:
     if found is None:
         raise SizeError(text)
     base = 1000 if found.group(2) == "B" else 1024
-    return number * base ** (_LETTERS.index(found.group(1).upper()) + 1)
+    factor: int = base ** (_LETTERS.index(found.group(1).upper()) + 1)
+    return number * factor

@@ -19,13 +19,10 @@ def _stamp(text: str, now: datetime, zone: tzinfo) -> datetime:
     match = re.fullmatch(r"(\d{2})?(\d{2})?(\d{2})(\d{2})(\d{2})(\d{2})(?:\.(\d{2}))?", text)
     if match is None:
         raise DateError(text)
-    century, year, month, day, hour, minute, second = match.groups()
-    if century and not year:
-        century, year = None, century
-    number = now.astimezone(zone).year if year is None else int(year)
-    if century is not None:
-        number += int(century) * 100
-    elif year is not None:
+    first, second_pair, month, day, hour, minute, second = match.groups()
+    years = (first or "") + (second_pair or "")
+    number = int(years) if years else now.astimezone(zone).year
+    if len(years) == 2:
         number += 1900 if number >= 69 else 2000
     try:
         return datetime(number, int(month), int(day), int(hour), int(minute), tzinfo=zone) + timedelta(
