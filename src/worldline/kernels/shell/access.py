@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.builtins import commands
 from worldline.kernels.shell.core import CORE
-from worldline.kernels.shell.files import BROUGHT, is_virtual
+from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.programs import presence
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
 from worldline.kernels.shell.step import Step
 from worldline.kernels.shell.table import Table
 
-__all__ = ["doubts", "expand_path"]
+__all__ = ["doubts", "expand_path", "suspects"]
 
 _HARMLESS = frozenset(
     [
@@ -80,11 +80,11 @@ _HARMLESS = frozenset(
 """Commands of the shell library that touch no files by themselves (redirections are looked at apart)."""
 
 _VOLATILE = re.compile(
-    r"\$(?:\{?(?:RANDOM|SRANDOM|BASHPID|PPID|EPOCHREALTIME|BASH_COMMAND|COLUMNS|LINES)\b|[$!](?![\w{])|\{[$!]\})"
+    r"\$(?:\{?(?:RANDOM|SRANDOM|BASHPID|PPID|EPOCHREALTIME|BASH_COMMAND|BASH_VERSINFO|COLUMNS|LINES|_)\b|[$!](?![\w{])|\{[$!]\})"
 )
 _OWN_WORDS = re.compile(
     r"limit[^\n]*exceeded|output truncated|exceeds VFS limit|resource limit|budget|not supported|not available in|"
-    r"network access not configured|sandbox|bashkit|not implemented|unsupported",
+    r"network access not configured|sandbox|bashkit|not implemented|unsupported|invalid conversion specification",
     re.IGNORECASE,
 )
 """What the shell library says where it does not do what the real program does."""
@@ -95,9 +95,7 @@ _MESSAGE_PATH = re.compile(
     r"^[^\n]*?: (?:cannot [\w ]+ )?[‘'\"]?([^\n'’\"]+?)[’'\"]?: (?:No such file or directory|Permission denied)$",
     re.MULTILINE,
 )
-_DECLARING = re.compile(
-    r"\bdeclare -p\b|(?:^|[;&|]\s*)(?:set|declare|export -p|env|printenv)\s*(?:$|[;&|>])", re.MULTILINE
-)
+_DECLARING = re.compile(r"\bdeclare -p\b|(?:^|[;&|]\s*)(?:set|declare|typeset|compgen -v)\s*(?:$|[;&|>])", re.MULTILINE)
 
 
 def expand_path(word: str, cwd: str, home: str) -> str:
@@ -121,6 +119,7 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
     """
     state = step.state
     yield from step.unknown
+    yield from step.trace.doubts
     for found in _OWN_WORDS.finditer(stderr):
         yield f"the shell library said {found[0]!r}"
     if "\ufffd" in stdout and "\ufffd" not in script.text and not script.names("printf"):
@@ -130,6 +129,15 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
         yield f"{volatile[0]} differs from run to run"
     if re.search(r"%\([^)]*\)T", script.text):
         yield "printf %(...)T is not simulated"
+    if script.names("compgen") or script.names("complete"):
+        yield "completion is not simulated"
+    if script.names("time") or script.names("times"):
+        yield "times differ from run to run"
+    if _DECLARING.search(script.text):
+        yield "a listing of all variables"
+    for redirect in script.analysis.redirects:
+        if not redirect.is_write and redirect.path and f": {redirect.path}: Is a directory" in stderr:
+            yield f"{redirect.path} is a directory"
     yield from _programs(script, state, stderr)
     for path in sorted(_touched(script, state, cwd)):
         reason = _doubt(path, table)
@@ -139,6 +147,45 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
         reason = _doubt(expand_path(match[1], cwd, state.home), table, missing=True)
         if reason is not None:
             yield reason
+
+
+_READING_WORDS = (
+    "cd pushd popd dirs pwd grep egrep fgrep awk mawk gawk tr fold yes nproc whoami id uname hostname printenv find "
+    "which strings column hexdump xxd od file jq bc exec less more getconf tree du df arch factor numfmt tsort comm "
+    "zcat envsubst date sleep logout test [ rev true "
+)
+_READS_ONLY = (_HARMLESS | frozenset(_READING_WORDS.split())) - {"bash", "sh", "eval", "mapfile", "readarray"}
+"""Commands of the shell library that write no files by themselves."""
+
+
+def suspects(script: Script, functions: Mapping[str, frozenset[str]], cwd: str, home: str) -> frozenset[str] | None:
+    """Paths that the shell library may write by itself when a script runs; None where that cannot be told.
+
+    Args:
+        script: The command.
+        functions: Functions defined before.
+        cwd: Working directory before.
+        home: The user's home.
+    """
+    analysis = script.analysis
+    ours = commands().keys() | CORE.keys() | _READS_ONLY
+    names = {
+        command.name for command in analysis.commands if command.name is not None or not command.is_assignment_only
+    }
+    if analysis.is_opaque or None in names or names & functions.keys() or script.programs - ours - script.functions:
+        return None
+    if {"find", "awk", "mawk", "gawk"} & names and re.search(r"-delete|-fprint|-exec|>", script.text):
+        return None
+    moves = bool({"cd", "pushd", "popd"} & names)
+    found = set()
+    for redirect in analysis.redirects:
+        if not redirect.is_write:
+            continue
+        if redirect.path is None or (moves and not redirect.path.startswith("/")):
+            return None
+        if not redirect.path.startswith("/dev/"):
+            found.add(expand_path(redirect.path, cwd, home))
+    return frozenset(found)
 
 
 def _programs(script: Script, state: TerminalState, stderr: str) -> Iterator[str]:

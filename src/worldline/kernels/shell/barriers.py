@@ -42,13 +42,15 @@ class Barriers:
             return
         for path in sorted(paths):
             node = self._table.nodes.get(path)
-            if node is not None:
-                self._vfs.remove(path, node.kind == "directory")
-            if node is not None and node.kind == "directory":
-                self._vfs.write_file(path, b"")
-            else:
-                self._vfs.mkdir(path)
-            self.paths.add(path)
+            # The library does not let go of some places that it makes up, such as /root.
+            with contextlib.suppress(RuntimeError):
+                if node is not None:
+                    self._vfs.remove(path, node.kind == "directory")
+                if node is not None and node.kind == "directory":
+                    self._vfs.write_file(path, b"")
+                else:
+                    self._vfs.mkdir(path)
+                self.paths.add(path)
         self.placed = frozenset(self.paths)
 
     def lift(self, path: str) -> None:

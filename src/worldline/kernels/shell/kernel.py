@@ -74,7 +74,7 @@ class ShellKernel:
             return Proposal(Observation.from_streams(b"", b"", 2), known=False, why="not a shell command")
         if self._settled.ended:
             return Proposal(Observation.from_streams(b"", b"", 0), known=False, why="the shell has ended", ended=True)
-        machine = self._ready()
+        machine = self._ready(absolute="/bin/" in command)
         found = attempt(machine, self._settled, command, self._image.take())
         proposal = Proposal(
             observation=found.observation,
@@ -109,13 +109,15 @@ class ShellKernel:
             self.propose(turn.action)
         self.accept()
 
-    def _ready(self) -> Machine:
+    def _ready(self, *, absolute: bool = False) -> Machine:
+        if self._machine is not None and absolute and not self._machine.absolute:
+            self._image.take()
+            self._machine = None
         if self._machine is None:
-            machine = Machine(self.state, self._limits)
+            machine = Machine(self.state, self._limits, absolute=absolute)
             data = self._image.data if self._image.machine is None else self._image.take()
             machine.install(Table(), self._settled.table)
             if data is None:
-                machine.start(self.state.start_directory)
                 self._image = Image(machine)
             else:
                 machine.restore_shell(data)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
-import shlex
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from bashkit import Bash, BashError, FileSystem, ShellState
 
 from worldline.domains.terminal.state import TerminalState
-from worldline.kernels.shell.files import BROUGHT, is_virtual
+from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.step import Slot, Step, callbacks
 from worldline.kernels.shell.table import Node, Table
 
@@ -46,10 +45,12 @@ class Machine:
     Args:
         state: The declared world.
         limits: What one step may use.
+        absolute: Whether our commands are found under `/bin/NAME` too.
     """
 
-    def __init__(self, state: TerminalState, limits: Limits) -> None:
+    def __init__(self, state: TerminalState, limits: Limits, *, absolute: bool = False) -> None:
         self.state = state
+        self.absolute = absolute
         self.stamps: dict[str, float] = {}
         self._slot = Slot()
         self._fresh: dict[str, int] = {}
@@ -57,21 +58,18 @@ class Machine:
         self._bash = Bash(
             username=state.user,
             hostname=state.hostname,
-            cwd="/",
+            cwd=state.start_directory,
             env=environment(state),
             max_commands=limits.commands,
             max_loop_iterations=limits.loop_iterations,
             max_memory=limits.memory,
             timeout_seconds=limits.seconds,
-            custom_builtins=callbacks(self._slot, state),
+            custom_builtins=callbacks(self._slot, state, absolute=absolute),
         )
         self.vfs: FileSystem = self._bash.fs()
+        self._bash.execute_sync("BASH=/usr/bin/bash; unset OLDPWD")
 
     # --- running
-
-    def start(self, directory: str) -> None:
-        """Enter the directory in which a session starts."""
-        self._bash.execute_sync(f"cd {shlex.quote(directory)}; unset OLDPWD")
 
     def run(self, script: str, step: Step) -> Outcome:
         """Run a script; what our commands saw and did is noted in `step`."""
@@ -117,7 +115,10 @@ class Machine:
             if before is node or not _held(path):
                 continue
             fresh = before is None or before.kind != node.kind
-            self._put(path, node, fresh=fresh, content=fresh or (before is not None and before.content != node.content))
+            self._put(
+                path, node, fresh=fresh, content=fresh or (before is not None and before.content is not node.content)
+            )
+        self._stamp("/")
 
     def _put(self, path: str, node: Node, *, fresh: bool, content: bool) -> None:
         if node.kind == "symlink":
@@ -132,14 +133,27 @@ class Machine:
                     self.vfs.mkdir(path)
         elif node.kind == "file" and content:
             self.vfs.write_file(path, node.content or b"")
-        if path != "/":
+        if not fresh or node.mode != _CREATED.get(node.kind):
             self.vfs.chmod(path, node.mode)
-        self.stamps[path] = self.vfs.stat(path)["modified"]
+
+    def _stamp(self, directory: str) -> None:
+        """Note the time stamps of all files."""
+        prefix = directory.rstrip("/") + "/"
+        for entry in self.vfs.read_dir(directory):
+            path, meta = prefix + entry["name"], entry["metadata"]
+            if not _held(path):
+                continue
+            self.stamps[path] = meta["modified"]
+            if meta["file_type"] == "directory":
+                self._stamp(path)
 
     def put_back(self, table: Table, path: str) -> None:
         """Write a path of a table, and what lies below it, into the in-memory files again."""
         for name in sorted([path, *table.children(path)]):
-            self._put(name, table.nodes[name], fresh=True, content=True)
+            node = table.nodes[name]
+            self._put(name, node, fresh=True, content=True)
+            if node.kind != "symlink":
+                self.stamps[name] = self.vfs.stat(name)["modified"]
 
     def follow(self, table: Table, now: datetime, umask: int, ours: set[str]) -> None:
         """Bring a table in step with what commands of the library did to the files.
@@ -169,7 +183,8 @@ class Machine:
     def _walk(self, directory: str, table: Table, now: datetime, seen: set[str], changed: set[str]) -> None:
         seen.add(directory)
         prefix = directory.rstrip("/") + "/"
-        for entry in self.vfs.read_dir(directory):
+        # In the order in which they were made, which the table's own order keeps.
+        for entry in sorted(self.vfs.read_dir(directory), key=lambda entry: entry["metadata"]["created"]):
             path = prefix + entry["name"]
             if not _held(path):
                 continue
@@ -219,6 +234,10 @@ class Machine:
         table.nodes[path] = replace(node, mode=mode, content=content)
 
 
+_CREATED = {"file": 0o644, "directory": 0o755}
+"""Modes that the library gives to new files."""
+
+
 def _held(path: str) -> bool:
     """Whether the in-memory file system lets us decide what is at a path."""
     return path != "/" and not is_virtual(path) and path not in BROUGHT
@@ -232,8 +251,8 @@ def environment(state: TerminalState) -> dict[str, str]:
         "USER": state.user,
         "LOGNAME": state.user,
         "SHELL": "/bin/bash",
-        "LANG": state.locale,
         "LC_ALL": state.locale,
         "TZ": state.timezone,
+        "SHLVL": "1",
         **state.env,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from worldline.domains.terminal.state import ShellSpec
 from worldline.kernels.shell.script import Script, SyntaxFault
@@ -16,6 +17,8 @@ _HINT = re.compile(r"command not found\. [^\n]*")
 _REPORT_TRACE = re.compile(
     r"^(?:\++ (?:__worldline_end .*|trap - EXIT|trap -p)|__worldline_end .*|trap - EXIT)\n", re.MULTILINE
 )
+_OPERAND = re.compile(r"^bash: line \d+: (?:let: |\(\(: )?(.*): syntax error: operand expected$", re.MULTILINE)
+_MISSING = re.compile(r"^(bash: line \d+: )(\S+): command not found$", re.MULTILINE)
 _NATIVE = re.compile(r"^bash: line (\d+): ", re.MULTILINE)
 _SH_NATIVE = re.compile(r"^sh: line (\d+): (.*): command not found$", re.MULTILINE)
 
@@ -53,6 +56,8 @@ def syntax_message(fault: SyntaxFault, text: str, shell: ShellSpec, first_line: 
         return f"{prefix}{message}\n{prefix}`{source}'\n", 2
     if message.startswith(("unexpected EOF while looking for matching", "syntax error: unexpected end of file")):
         return f"{prefix}{message}\n", 2
+    if message.startswith("unexpected argument") and "\n" not in message:
+        return f"{prefix}{message}\n", 2
     return None
 
 
@@ -75,7 +80,9 @@ def _dash_syntax(fault: SyntaxFault, text: str, first_line: int) -> tuple[str, i
     return None
 
 
-def reword(stderr: str, text: str, shell: ShellSpec, first_line: int, script: Script) -> str:
+def reword(
+    stderr: str, text: str, shell: ShellSpec, first_line: int, script: Script, functions: Mapping[str, frozenset[str]]
+) -> str:
     """Turn the library's messages into those of the shell that the world has.
 
     Args:
@@ -84,12 +91,23 @@ def reword(stderr: str, text: str, shell: ShellSpec, first_line: int, script: Sc
         shell: Program and mode.
         first_line: Number of the script's first line, less one.
         script: What was read off the text.
+        functions: The commands in the body of each function that is defined by the end of the script.
     """
     if not stderr:
         return stderr
     stderr = _REPORT_TRACE.sub("", stderr)
     stderr = _HINT.sub("command not found", stderr)
     stderr = _place_absent(stderr, text)
+    stderr = _OPERAND.sub(_operand, stderr)
+    stderr = stderr.replace("\tunavailable", "\t0m0.000s")
+    if "exec" in text:
+        executed = {command.args[0] for command in script.analysis.commands if command.name == "exec" and command.args}
+        stderr = _MISSING.sub(
+            lambda match: f"{match[1]}exec: {match[2]}: not found" if match[2] in executed else match[0], stderr
+        )
+    if "?" in text and re.search(r"\$\{\w+\?\}", text) and ":?" not in text:
+        stderr = stderr.replace(": parameter null or not set\n", ": parameter not set\n")
+    stderr = _in_functions(stderr, script, functions, shell)
     if shell.program == "sh":
         return _dash(stderr, first_line, script)
     stderr = _SH_NATIVE.sub(r"sh: \1: \2: not found", stderr)
@@ -98,6 +116,31 @@ def reword(stderr: str, text: str, shell: ShellSpec, first_line: int, script: Sc
     if first_line:
         return _NATIVE.sub(lambda match: f"bash: line {int(match[1]) + first_line}: ", stderr)
     return stderr
+
+
+def _operand(match: re.Match[str]) -> str:
+    """Name the token at which an expression lacks an operand: bash shows its last one."""
+    token = re.search(r"(?:[-+*/%&|^<>=!~?:,(]|<<|>>|\*\*|[-+*/%&|^]=)$", match[1].rstrip())
+    return f'{match[0]} (error token is "{token[0]}")' if token is not None else match[0]
+
+
+def _in_functions(stderr: str, script: Script, functions: Mapping[str, frozenset[str]], shell: ShellSpec) -> str:
+    """Inside a function bash calls itself `environment`, when it was given its command as a string."""
+    if shell.mode != "command" or not functions or "bash: line" not in stderr:
+        return stderr
+    direct = {command.name for command in script.analysis.commands if command.context != "function_body"}
+    called, todo = set(), [name for name in functions if name in direct]
+    while todo:
+        name = todo.pop()
+        called.add(name)
+        todo.extend(other for other in functions[name] if other in functions and other not in called)
+    inside = frozenset().union(*(functions[name] for name in called)) - direct
+
+    def rename(match: re.Match[str]) -> str:
+        subject = match[2].partition(":")[0]
+        return f"environment: line {match[1]}: {match[2]}" if subject in inside else match[0]
+
+    return re.sub(r"^bash: line (\d+): (.*)$", rename, stderr, flags=re.MULTILINE)
 
 
 def _place_absent(stderr: str, text: str) -> str:

@@ -18,10 +18,11 @@ _SYSTEM = ("sbin/",)
 
 
 @cache
-def _resource() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
+def _resource() -> tuple[frozenset[str], dict[str, list[str]], dict[str, list[str]]]:
+    """Essential packages, what packages depend on, and their programs."""
     text = files("worldline.kernels.shell").joinpath("resources/programs.json").read_text("utf-8")
     data = json.loads(text)
-    return frozenset(data["essential"]), {name: tuple(programs) for name, programs in data["packages"].items()}
+    return frozenset(data["essential"]), data["depends"], data["packages"]
 
 
 @cache
@@ -32,9 +33,15 @@ def provided(packages: tuple[str, ...] | None) -> tuple[dict[str, str], bool]:
         Directory of each program by its name (`/usr/bin`, `/usr/sbin`, `/usr/games`), and whether that is all of
         them: False where the packages are not declared or one of them is not in our table.
     """
-    essential, table = _resource()
+    essential, depends, table = _resource()
     found: dict[str, str] = {}
-    for package in sorted(essential | set(packages or ())):
+    todo, installed = [*essential, *(packages or ())], set[str]()
+    while todo:
+        package = todo.pop()
+        if package not in installed:
+            installed.add(package)
+            todo.extend(depends.get(package, ()))
+    for package in sorted(installed):
         for program in table.get(package, ()):
             folder, _, name = program.rpartition("/")
             found.setdefault(name, f"/usr/{folder or 'bin'}")

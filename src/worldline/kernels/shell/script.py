@@ -174,6 +174,9 @@ def read_script(shell: Bash, text: str) -> Script | SyntaxFault:
     except BashError as error:
         return _fault(str(error), text)
     bare = _QUOTED.sub("q", text)
+    fault = _overlooked(bare)
+    if fault is not None:
+        return fault
     features = frozenset(name for name, pattern in _FEATURES if pattern.search(bare))
     if "herestring" in features and not re.search(r"(?<!<)<<(?!<)", bare):
         features -= {"heredoc"}
@@ -190,6 +193,17 @@ def _fault(message: str, text: str) -> SyntaxFault:
     if match is None:
         return SyntaxFault(1, message)
     return SyntaxFault(int(match[1] or 1), match[2])
+
+
+def _overlooked(bare: str) -> SyntaxFault | None:
+    """Faults that the parser of the library lets pass; `bare` is the text without its quoted parts."""
+    tail = re.sub(r"(?:^|\s)#[^\n]*$", "", bare.rstrip()).rstrip()
+    if tail.endswith(("&&", "|")):
+        return SyntaxFault(1, "syntax error: unexpected end of file")
+    if bare.count("${") > bare.count("}"):
+        line = bare[: bare.rindex("${")].count("\n") + 1
+        return SyntaxFault(line, "unexpected EOF while looking for matching `}'")
+    return None
 
 
 def _inner(analysis: ScriptAnalysis) -> Iterator[str]:

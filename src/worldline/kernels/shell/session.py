@@ -17,7 +17,7 @@ from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
 from worldline.kernels.shell.step import END, STATUS, TYPE, WHERE, Step
 from worldline.kernels.shell.table import Table
 
-__all__ = ["Settled", "settle", "wrap"]
+__all__ = ["Settled", "functions_after", "settle", "wrap"]
 
 _DEFAULT_OPTIONS = frozenset(("braceexpand", "hashall", "interactive-comments"))
 _LOOKUP = re.compile(
@@ -41,7 +41,8 @@ class Settled:
     options: frozenset[str] = _DEFAULT_OPTIONS
     traps: tuple[tuple[str, str], ...] = ()
     """Pairs of signal name and what runs."""
-    functions: frozenset[str] = frozenset()
+    functions: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The commands in the body of each function."""
     lines: int = 0
     """Lines read so far; counts on in script mode."""
     opaque: tuple[str, ...] = ()
@@ -53,6 +54,9 @@ class Settled:
 def wrap(script: Script, settled: Settled, step: Step, *, persist: bool) -> str:
     """Put the preamble and the report around a command."""
     text = _look_up(script, settled, step)
+    if "history" in script.programs and step.state.shell.mode != "interactive":
+        # A shell that is not interactive keeps no history.
+        text = re.sub(r"(^|[;&|(]\s*)history(?=\s*(?:$|[;&|)>]))", r"\1true", text, flags=re.MULTILINE)
     text = _EPOCH.sub(str(int(step.now.timestamp())), text)
     if not persist:
         return text
@@ -89,7 +93,7 @@ def _look_up(script: Script, settled: Settled, step: Step) -> str:
     """Let our own commands answer `command -v` and `type` of programs that the library does not place rightly."""
     if "command" not in script.text and "type" not in script.text:
         return script.text
-    inside = SHELL_BUILTINS | KEYWORDS | settled.functions | script.functions
+    inside = SHELL_BUILTINS | KEYWORDS | settled.functions.keys() | script.functions
 
     def stand_in(match: re.Match[str]) -> str:
         names = match[2].split()
@@ -114,7 +118,7 @@ def settle(
         return after
     after.ended = step.ended
     after.umask = step.umask
-    after.functions = before.functions | script.functions
+    after.functions = functions_after(before, script)
     after.options = before.options
     after.traps = before.traps
     if step.report:
@@ -122,6 +126,15 @@ def settle(
         after.traps = _traps(step.report[1]) if len(step.report) > 1 else before.traps
     after.loose = before.loose or ("background" in script.features and not script.names("wait"))
     return after
+
+
+def functions_after(before: Settled, script: Script) -> dict[str, frozenset[str]]:
+    """Functions defined once a script has run; where it defines several, each gets the commands of all bodies."""
+    if not script.functions:
+        return before.functions
+    commands = script.analysis.commands
+    body = frozenset(command.name for command in commands if command.context == "function_body" and command.name)
+    return {**before.functions, **dict.fromkeys(script.functions, body)}
 
 
 def _traps(text: str) -> tuple[tuple[str, str], ...]:

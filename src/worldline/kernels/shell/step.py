@@ -14,6 +14,7 @@ from worldline.kernels.shell.barriers import NO_BARRIERS, Barriers
 from worldline.kernels.shell.builtins import commands
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result, Unknown
 from worldline.kernels.shell.core import CORE, Core
+from worldline.kernels.shell.disk import Disk
 from worldline.kernels.shell.files import KernelFiles, Trace
 from worldline.kernels.shell.messages import absent_message
 from worldline.kernels.shell.programs import presence, program_path
@@ -158,6 +159,8 @@ class Step:
     umask: int = 0o022
     status_before: int = 0
     barriers: Barriers = NO_BARRIERS
+    suspects: frozenset[str] | None = None
+    """Paths that the shell library may write by itself in this step; None: any."""
     trace: Trace = field(default_factory=Trace)
     ran: list[str] = field(default_factory=list)
     """Names of our commands that ran."""
@@ -177,9 +180,8 @@ class Step:
 
     def files(self, vfs: FileSystem, cwd: str) -> KernelFiles:
         """The files as a command in `cwd` sees them."""
-        return KernelFiles(
-            vfs, self.table, self.state, cwd, self.now, self.trace, self.stamps, self.umask, self.barriers
-        )
+        disk = Disk(vfs, self.table, self.stamps, self.suspects, self.state, self.now, self.barriers)
+        return KernelFiles(disk, self.state, cwd, self.now, self.trace, self.umask)
 
 
 class Slot:
@@ -194,8 +196,14 @@ class Slot:
 Callback = Callable[[BuiltinContext], BuiltinResult]
 
 
-def callbacks(slot: Slot, state: TerminalState) -> dict[str, Callback]:
-    """All commands that the shell library is to take from us, by every name they go by."""
+def callbacks(slot: Slot, state: TerminalState, *, absolute: bool) -> dict[str, Callback]:
+    """All commands that the shell library is to take from us.
+
+    Args:
+        slot: Where they find the running step.
+        state: The declared world.
+        absolute: Also under `/bin/NAME` and `/usr/bin/NAME`; registering these takes a millisecond.
+    """
     table: dict[str, Callback] = {}
     ours = commands()
     for name in sorted(ours.keys() | LIBRARY_ONLY):
@@ -209,7 +217,7 @@ def callbacks(slot: Slot, state: TerminalState) -> dict[str, Callback]:
             callback = _unsimulated(slot, name)
         else:
             continue
-        for key in (name, f"/bin/{name}", f"/usr/bin/{name}"):
+        for key in (name, f"/bin/{name}", f"/usr/bin/{name}") if absolute else (name,):
             table[key] = callback
     for name, core in CORE.items():
         table[name] = _core(slot, name, core)
@@ -272,7 +280,7 @@ def _call(step: Step, context: BuiltinContext, name: str) -> Call:
         shown,
         context.argv,
         context.stdin,
-        context.env,
+        {**context.env, "_": f"/usr/bin/{name}"},
         context.cwd,
         step.files(context.fs, context.cwd),
         step.state,

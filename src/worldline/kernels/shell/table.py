@@ -6,6 +6,7 @@ state, so forks share it. Contents are immutable bytes and shared as well.
 
 from __future__ import annotations
 
+import base64
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,13 @@ STANDARD_DIRECTORIES = (
 
 STANDARD_LINKS = {"/bin": "usr/bin", "/lib": "usr/lib", "/lib64": "usr/lib64", "/sbin": "usr/sbin"}
 """Symbolic links of the merged /usr layout."""
+
+_STANDARD_FILES = {
+    "passwd": 0o644, "group": 0o644, "shadow": 0o640, "hosts": 0o644, "hostname": 0o644, "fstab": 0o644,
+    "debian_version": 0o644, "issue": 0o644, "profile": 0o644, "bash.bashrc": 0o644, "shells": 0o644,
+    "nsswitch.conf": 0o644, "resolv.conf": 0o644, "login.defs": 0o644,
+}  # fmt: skip
+"""Files in /etc that every Debian system has; their content is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,11 @@ def declared_table(state: TerminalState) -> Table:
     table.nodes["/root"] = replace(root, mode=0o700)
     table.nodes["/tmp"] = table.nodes["/var/tmp"] = replace(root, mode=0o1777)
     table.open.discard("/tmp")
+    for name, mode in _STANDARD_FILES.items():
+        table.nodes[f"/etc/{name}"] = Node("file", mode, 0, 42 if name == "shadow" else 0, state.clock)
+        table.tainted[f"/etc/{name}"] = "content"
+    table.nodes["/etc/hostname"] = replace(table.nodes["/etc/hostname"], content=f"{state.hostname}\n".encode())
+    del table.tainted["/etc/hostname"]
     home = Node("directory", 0o755, state.user_id, state.user_id, state.clock)
     _make_parents(table, state, state.home)
     table.nodes[state.home] = home if state.home != "/root" else table.nodes["/root"]
@@ -101,6 +114,9 @@ def declared_table(state: TerminalState) -> Table:
     for path, spec in sorted(state.files.items()):
         _declare(table, state, path, spec)
     _make_parents(table, state, state.start_directory + "/x")
+    # The order in which a recorder lays them out, and in which a directory therefore lists them (backwards).
+    ranked = sorted(table.nodes.items(), key=lambda item: (item[1].kind == "symlink", item[0].count("/"), item[0]))
+    table.nodes = dict(ranked)
     return table
 
 
@@ -119,8 +135,6 @@ def _make_parents(table: Table, state: TerminalState, path: str) -> None:
 
 
 def _declare(table: Table, state: TerminalState, path: str, spec: FileSpec) -> None:
-    import base64
-
     _make_parents(table, state, path)
     uid = owner_id(state, spec.owner) if spec.owner else (state.user_id if _own(state, path) else 0)
     default = {"file": "644", "directory": "755", "symlink": "777"}[spec.kind]
@@ -129,6 +143,7 @@ def _declare(table: Table, state: TerminalState, path: str, spec: FileSpec) -> N
     content = None
     if spec.kind == "file":
         content = base64.b64decode(spec.base64) if spec.base64 is not None else (spec.content or "").encode()
+    table.tainted.pop(path, None)
     table.nodes[path] = Node(spec.kind, mode, uid, uid, mtime, content, spec.target or "")
     if spec.kind == "directory":
         if spec.complete or _own(state, path):

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from worldline.domains.terminal.state import TerminalState
-from worldline.kernels.shell.access import doubts, expand_path
-from worldline.kernels.shell.barriers import NO_BARRIERS, Barriers
+from worldline.kernels.shell.access import doubts, expand_path, suspects
+from worldline.kernels.shell.barriers import Barriers
 from worldline.kernels.shell.dash import dash_doubts, dash_status
 from worldline.kernels.shell.machine import Machine, Outcome
 from worldline.kernels.shell.messages import reword, syntax_message
 from worldline.kernels.shell.script import Script, SyntaxFault, read_script
-from worldline.kernels.shell.session import Settled, settle, wrap
+from worldline.kernels.shell.session import Settled, functions_after, settle, wrap
 from worldline.kernels.shell.step import END, Step
 from worldline.kernels.shell.table import Node, Table
 from worldline.types import Observation, decode
 
 __all__ = ["Attempt", "attempt"]
+
+_RESTRICTIVE = re.compile(r"\bchmod\s+(?:-\w+\s+)*(?:0?[0-37][0-7]{2}\b(?<!7[0-7]{2})|0?[45][0-7]{2}\b|[ugoa]*[-=]\w*)")
+_UNTRACED = frozenset(("loop", "if", "condition", "arithmetic", "function", "pipe", "substitution", "background"))
+"""Features whose `set -x` lines the library leaves out or orders differently."""
+_FATAL = re.compile(r"^\w+: line \d+: \w+: (?!command not found|readonly variable)[^\n]*\n\Z", re.MULTILINE)
+"""An unset variable under `set -u`, or `${NAME:?message}`, as the last thing said."""
+_FATAL_DASH = re.compile(r"^sh: \d+: \w+: (?!not found)[^\n]*\n\Z", re.MULTILINE)
+"""`chmod` that takes a permission away from the owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,8 @@ class _Run:
         self.script = script
         self.image = image
         self.state = machine.state
-        self.barriers = NO_BARRIERS
+        self.warning = ""
+        """What bash says before anything runs."""
 
     def go(self) -> Attempt:
         hidden = self._forbidden()
@@ -122,16 +132,22 @@ class _Run:
             text=self.script.text,
             first_line=settled.lines if shell.mode == "script" and shell.persist else 0,
             umask=settled.umask,
+            suspects=suspects(self.script, settled.functions, settled.cwd, self.state.home),
         )
         if hidden:
             step.barriers = Barriers(machine.vfs, settled.table, lambda path: machine.put_back(settled.table, path))
             step.barriers.place(hidden)
         text = wrap(self.script, settled, step, persist=shell.persist)
         if shell.persist and not self._reaches_end(text):
-            step.unknown.append("the end of the command swallows what follows")
+            closed = self._close_heredoc(text, step)
+            if closed is None:
+                step.unknown.append("the end of the command swallows what follows")
+            text = closed or text
         if shell.merged:
             text = f"{{ {text}\n}} 2>&1"
         outcome = machine.run(text, step)
+        if outcome.error is not None:
+            step.ended, step.status = False, outcome.status
         if not shell.persist:
             step.ended = False
             step.status = outcome.status
@@ -144,6 +160,22 @@ class _Run:
     def _reaches_end(self, text: str) -> bool:
         whole = read_script(self.machine.shell, text)
         return isinstance(whole, Script) and END in whole.analysis.command_names
+
+    def _close_heredoc(self, text: str, step: Step) -> str | None:
+        """End a here-document that the command leaves open; bash warns and goes on."""
+        opened = list(re.finditer(r"(?<!<)<<-?\s*(['\"]?)(\w+)\1", self.script.text))
+        if not opened or self.state.shell.program != "bash":
+            return None
+        delimiter = opened[-1][2]
+        body, _, report = text.rpartition(f"\n{END} ")
+        closed = f"{body}\n{delimiter}\n{END} {report}"
+        if not self._reaches_end(closed):
+            return None
+        line = self.script.text.count("\n", 0, opened[-1].start()) + 1 + step.first_line
+        last = self.script.text.count("\n") + 1 + step.first_line
+        place = "bash: " if self.state.shell.mode == "interactive" else f"bash: line {last}: "
+        self.warning = f"{place}warning: here-document at line {line} delimited by end-of-file (wanted `{delimiter}')\n"
+        return closed
 
     # --- permissions
 
@@ -178,34 +210,65 @@ class _Run:
             if path in step.trace.written:
                 continue
             old, new = before.get(path), table.nodes.get(path)
-            if old is None or new is None:
-                parent = table.nodes.get(posixpath.dirname(path)) or before.get(posixpath.dirname(path))
-                if parent is not None and not _permits(parent, uid, 2):
+            place = path if old is not None and new is not None else posixpath.dirname(path)
+            if place == path and (old is None or new is None or old.kind != "file" or old.content == new.content):
+                continue
+            then, now = before.get(place), table.nodes.get(place)
+            if then is not None and now is not None and then.mode == now.mode:
+                if not _permits(then, uid, 2):
                     found.add(path)
-            elif old.kind == "file" and old.content != new.content and not _permits(old, uid, 2):
-                if _permits(new, uid, 2) and new.mode != old.mode:
-                    continue
-                found.add(path)
+            elif any(node is not None and not _permits(node, uid, 2) for node in (then, now)):
+                step.unknown.append(f"whether {path} could be written before its mode changed")
+        return found
+
+    def _changed_modes(self, table: Table) -> list[str]:
+        """Redirections from files whose mode this very command changed, which the library does not heed."""
+        found: list[str] = []
+        uid = self.state.user_id
+        if not uid:
+            return found
+        restrictive = _RESTRICTIVE.search(self.script.text)
+        if restrictive is not None:
+            rest = self.script.text[restrictive.end() :]
+            if re.search(r"[<>]\s*(?!/dev/null|&|\()[\w./$\"'~]", rest) or re.search(r"\bcd\b", rest):
+                found.append("what the shell itself was refused after a mode had changed")
         return found
 
     # --- judging
 
+    def _end(self, step: Step, stderr: str, status: int) -> int:
+        """How the shell ends where the library ends otherwise: after fatal errors, and `exit` with too much."""
+        if "exit: too many arguments" in stderr and not step.ended and len(self.script.analysis.commands) == 1:
+            step.ended = True
+            return 1
+        if step.ended and status == 1 and _FATAL.search(stderr) and self.state.shell.program == "bash":
+            return 127
+        if step.ended and status == 1 and _FATAL_DASH.search(stderr):
+            return 2
+        return status
+
     def _judge(self, step: Step, table: Table, outcome: Outcome) -> Attempt:
         state, settled, script = self.state, self.settled, self.script
-        stderr_text, _ = decode(outcome.stderr)
+        stderr_text, _ = decode(self.warning.encode() + outcome.stderr)
+        if self.warning and not state.shell.merged:
+            outcome = replace(outcome, stderr=self.warning.encode() + outcome.stderr)
         stdout_text, _ = decode(outcome.stdout)
         resolve = lambda path: expand_path(path, settled.cwd, state.home)  # noqa: E731
         first_line = step.first_line
+        functions = functions_after(settled, script)
         if state.shell.merged:
-            stdout = step.barriers.reword(reword(stdout_text, script.text, state.shell, first_line, script), resolve)
+            stdout = step.barriers.reword(
+                reword(stdout_text, script.text, state.shell, first_line, script, functions), resolve
+            )
             shown_out = stdout.encode() if stdout != stdout_text else outcome.stdout
             shown_err, stderr = b"", stdout
         else:
             stderr = step.barriers.reword(stderr_text, resolve)
-            stderr = reword(stderr, script.text, state.shell, first_line, script)
+            stderr = reword(stderr, script.text, state.shell, first_line, script, functions)
             shown_err = stderr.encode() if stderr != stderr_text else outcome.stderr
             shown_out = outcome.stdout
         status = outcome.status if step.ended else step.status
+        status = self._end(step, stderr, status)
         found = list(doubts(script, step, settled.table, settled.cwd, stderr, stdout_text))
         if outcome.error is not None:
             found.append(f"a limit of the kernel: {outcome.error.splitlines()[0]}")
@@ -214,9 +277,12 @@ class _Run:
         if state.shell.program == "sh":
             found.extend(dash_doubts(script, stderr))
             status = dash_status(script, stderr, status)
-        found.extend(_shell_doubts(settled, script))
-        cwd = self.machine.shell_state().cwd
-        after = settle(settled, script, step, table, cwd, status, persist=state.shell.persist)
+        found.extend(_shell_doubts(settled, script, after_cwd := self.machine.shell_state().cwd))
+        found.extend(self._changed_modes(table))
+        node = table.nodes.get(after_cwd)
+        if after_cwd != settled.cwd and node is not None and state.user_id and not _permits(node, state.user_id, 1):
+            found.append(f"{after_cwd} may not be entered")
+        after = settle(settled, script, step, table, after_cwd, status, persist=state.shell.persist)
         after.clock = step.now + timedelta(seconds=int(step.slept))
         return Attempt(
             observation=_observe(state, shown_out, shown_err, status),
@@ -228,9 +294,21 @@ class _Run:
         )
 
 
-def _shell_doubts(settled: Settled, script: Script) -> list[str]:
-    """What of the shell itself is not known any more."""
+def _shell_doubts(settled: Settled, script: Script, cwd: str) -> list[str]:
+    """What of the shell itself is not known any more, or not simulated."""
     found = []
+    if "background" in script.features or settled.loose:
+        for name in ("jobs", "kill", "pkill", "fg", "disown", "pgrep", "ps"):
+            if script.names(name):
+                found.append("jobs that run in the background are not simulated")
+                break
+    traced = "xtrace" in settled.options or re.search(
+        r"\bset\s+-\w*x|\bset\s+-o\s+xtrace|\b(?:ba)?sh\s+-\w*x", script.text
+    )
+    if traced and script.features & _UNTRACED:
+        found.append("set -x of compound commands is not simulated")
+    if re.search(r"\$\{[^}`]*`", script.text):
+        found.append("backquotes inside ${...} are not simulated")
     for item in settled.opaque:
         if item == "cwd":
             found.append("the working directory is not known")
