@@ -26,7 +26,7 @@ from worldline.errors import SandboxError, StorageError, boundary
 from worldline.record.clock import BOX_DIRECTORY, FrozenClock, clock_library
 from worldline.record.layout import build_layout
 
-__all__ = ["Box", "Limits", "Surroundings", "descendants", "find_bubblewrap"]
+__all__ = ["Box", "Limits", "Surroundings", "descendants", "find_bubblewrap", "remove_leftovers"]
 
 STATUS_FD = {"bash": 198, "sh": 9}
 """Where the shell reports the status of a command; dash knows single digits only."""
@@ -190,7 +190,7 @@ class Box:
         mapping = None if self.rootless else _fresh_host_ids(self.state.user_id)
         owner = None if mapping is None else mapping.owner
         with boundary(StorageError, "preparing the sandbox"):
-            self._scratch = tempfile.TemporaryDirectory(prefix="worldline-box-")
+            self._scratch = tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
             shared = Path(self._scratch.name) / "clock"
             shared.mkdir()
             shutil.copyfile(library, shared / "clock.so")
@@ -354,6 +354,17 @@ class Box:
         self.clock.close()
         shutil.rmtree(self._scratch.name, ignore_errors=True)  # before cleanup(): the box may have locked folders
         self._scratch.cleanup()
+
+
+_PREFIX = "worldline-box-"
+
+
+def remove_leftovers() -> None:
+    """Remove the files of boxes whose program was killed."""
+    for place in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        pid = place.name.removeprefix(_PREFIX).partition("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(place, ignore_errors=True)
 
 
 _MACHINE_FILES = ("meminfo", "cpuinfo", "version")

@@ -1,0 +1,147 @@
+"""`worldline record`: record real environments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from worldline.cli.options import json_flag
+from worldline.errors import ConfigError, FormatError, InputError, boundary
+from worldline.types import WorldSpec
+
+__all__ = ["record"]
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.group()
+def record() -> None:
+    """Record sessions of a real environment."""
+
+
+@record.command()
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File; `.zst` compresses.")
+@click.option("--generate", type=click.IntRange(1), metavar="N", help="Compose about N sessions (the default: 400).")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the composed sessions.")
+@click.option("--plans", type=_FILE, help="Sessions to record, one plan (JSON) a line.")
+@click.option("--script", type=_FILE, help="One session: a command or an action (JSON) a line.")
+@click.option("--world", type=_FILE, help="World file of the script; default: an empty home.")
+@click.option("--root", type=_FOLDER, help="Debian root to record; default: this machine's programs.")
+@click.option("--variant-root", type=_FOLDER, help="Another Debian root, to tell what a session determines.")
+@click.option("--limit", type=click.IntRange(1), help="Record only the first sessions.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds a command has."
+)
+@click.option("--fresh", is_flag=True, help="Record anew what is there; otherwise a run goes on where one stopped.")
+@json_flag
+def terminal(out: Path, as_json: bool, limit: int | None, jobs: int, fresh: bool, **options: Any) -> None:
+    """Record real bash in a sandbox without network, each session twice, and once elsewhere with --variant-root."""
+    from worldline.record.recording import RecordingSettings
+    from worldline.record.shell import Limits
+    from worldline.record.store import record_plans
+
+    plans = list(islice(_plans(options), limit))
+    settings = RecordingSettings(options["root"], options["variant_root"], Limits(wall=options["timeout"]))
+    with _progress(len(plans)) as advance:
+        summary = record_plans(plans, out, settings, jobs=jobs, fresh=fresh, on_progress=advance)
+    if as_json:
+        click.echo(json.dumps({"out": str(out), **summary.as_record()}, ensure_ascii=False))
+    else:
+        _print(summary.as_record(), out)
+    if summary.failures:
+        raise click.exceptions.Exit(1)
+
+
+def _plans(options: dict[str, Any]) -> Iterator[Any]:
+    chosen = [name for name in ("generate", "plans", "script") if options[name] is not None]
+    if len(chosen) > 1:
+        raise ConfigError(f"--{chosen[0]} and --{chosen[1]} exclude each other")
+    if options["world"] is not None and chosen != ["script"]:
+        raise ConfigError("--world goes with --script")
+    if chosen == ["plans"]:
+        return _plan_file(options["plans"])
+    if chosen == ["script"]:
+        return _script(options["script"], options["world"])
+    from worldline.record.plans import generate
+
+    return iter(generate(options["generate"] or 400, options["seed"]))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    with boundary(FormatError, f"reading {path}"):
+        text = path.read_bytes().decode("utf-8")
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield number, line
+
+
+def _plan_file(path: Path) -> Iterator[Any]:
+    from pydantic import ValidationError
+
+    from worldline.record.plan import SessionPlan
+
+    for number, line in _lines(path):
+        try:
+            yield SessionPlan.model_validate_json(line)
+        except ValidationError as exc:
+            first = exc.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "the line"
+            raise FormatError(f"not a session plan: {where}: {first['msg']}", path=str(path), line=number) from exc
+
+
+def _script(path: Path, world_file: Path | None) -> Iterator[Any]:
+    from worldline.domains.terminal import TERMINAL
+    from worldline.record.plan import PlannedCommand, SessionPlan
+    from worldline.worlds import World
+
+    world = WorldSpec(domain="terminal") if world_file is None else World.load(world_file).spec
+    if world.domain != "terminal":
+        raise ConfigError(f"a world of the domain {world.domain!r} is no terminal")
+    commands = []
+    for number, line in _lines(path):
+        try:
+            value: Any = json.loads(line) if line.lstrip().startswith(("{", '"')) else line
+        except json.JSONDecodeError:
+            value = line  # a command may well begin with a brace
+        try:
+            commands.append(PlannedCommand(command=TERMINAL.parse_action(value).command or ""))
+        except InputError as exc:
+            raise FormatError(exc.message, path=str(path), line=number) from exc
+    yield SessionPlan(family=world.name or path.stem, world=world, commands=tuple(commands))
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    columns = (TextColumn("recording"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total)
+
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _print(summary: dict[str, Any], out: Path) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    turns = max(1, summary["turns"])
+    console.print(f"{summary['sessions']:,} sessions, {summary['turns']:,} turns in {out}", markup=False)
+    if summary["resumed"]:
+        console.print(f"{summary['resumed']:,} sessions were recorded before")
+    console.print(
+        f"errors {summary['errors'] / turns:.1%}, volatile {summary['volatile'] / turns:.1%}, "
+        f"unstable {summary['unstable'] / turns:.1%}, killed {summary['killed']}"
+    )
+    if summary["judged"]:
+        console.print(f"session-determined {summary['determined'] / summary['judged']:.1%}")
+    for failure in summary["failures"]:
+        console.print(
+            f"not recorded: {failure['family']} {failure['plan']}: {failure['error']['message']}", markup=False
+        )
