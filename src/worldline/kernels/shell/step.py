@@ -298,6 +298,8 @@ def _invoke(step: Step, call: Call, function: Builtin) -> Result:
         return function(call)
     except Unknown as error:
         step.unknown.append(str(error))
+        if error.guess is not None:
+            return error.guess
     except OSError as error:
         return Result("", f"{call.name}: {error.filename}: {error.strerror}\n", 1)
     except RecursionError:

@@ -18,7 +18,16 @@ __all__ = ["Builtin", "Call", "FileStat", "Files", "Result", "Runner", "Unknown"
 
 
 class Unknown(Exception):
-    """The builtin does not know what the real program would answer; the message says why."""
+    """The builtin does not know what the real program would answer; the message says why.
+
+    Args:
+        why: What is not known.
+        guess: What the program writes if things are as they usually are; it goes on through pipes and variables.
+    """
+
+    def __init__(self, why: str, guess: Result | None = None) -> None:
+        super().__init__(why)
+        self.guess = guess
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +128,17 @@ class Call:
             self.unknown(f"running {argv[0]} from here")
         return self.runner(argv, stdin, self.env if env is None else env)
 
-    def unknown(self, why: str) -> NoReturn:
+    def unknown(self, why: str, guess: Result | None = None) -> NoReturn:
         """Give up: the answer of the real program is not known.
+
+        Args:
+            why: What is not known.
+            guess: The most likely answer, where there is one.
 
         Raises:
             Unknown: Always.
         """
-        raise Unknown(f"{self.name}: {why}")
+        raise Unknown(f"{self.name}: {why}", guess)
 
 
 @dataclass(frozen=True, slots=True)
