@@ -245,6 +245,8 @@ def _doubt(path: str, table: Table, *, missing: bool = False) -> str | None:
         if table.tainted.get(step) == "existence":
             return f"it is not known whether {step} is there"
         node = table.nodes.get(step)
+        if node is None and step in table.absent:
+            return None
         if node is None:
             return f"it is not known what is in {place}" if place in table.open else None
         if node.kind == "symlink":

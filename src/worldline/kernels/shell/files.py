@@ -141,6 +141,8 @@ class KernelFiles:
 
     def _doubtful(self, step: str) -> bool:
         """Note where it is not known whether a name is there."""
+        if step in self._table.absent:
+            return False
         if self._table.tainted.get(step) == "existence" or posixpath.dirname(step) in self._table.open:
             self._trace.doubts.append(f"it is not known whether {step} is there")
         elif is_virtual(step):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from worldline.domains.terminal.compare import compare
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
-from worldline.kernels.shell.machine import Limits, Machine
+from worldline.kernels.shell import portrait
+from worldline.kernels.shell.absorb import Reading, assigned, read_off, taint_unknown, taint_written
+from worldline.kernels.shell.machine import Limits, Machine, environment
+from worldline.kernels.shell.script import Script, read_script
 from worldline.kernels.shell.session import Settled
 from worldline.kernels.shell.table import Table, declared_table
-from worldline.kernels.shell.trial import attempt
-from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
+from worldline.kernels.shell.trial import Attempt, attempt
+from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, content_id
 
 __all__ = ["ShellKernel"]
 
@@ -26,11 +30,16 @@ class Image:
         self.data = data
 
     def take(self) -> bytes:
-        """Return the serialised shell; the machine must be at the settled state."""
+        """Return the serialised shell; the machine must be at the settled state.
+
+        Raises:
+            KernelError: The kernel this state belongs to was closed.
+        """
         if self.data is None:
             if self.machine is None:
                 raise KernelError("the shell this state belongs to is gone")
             self.data = self.machine.save_shell()
+            self.machine = None
         return self.data
 
 
@@ -40,7 +49,7 @@ class Trial:
 
     action: Action
     proposal: Proposal
-    settled: Settled
+    attempt: Attempt
 
 
 class ShellKernel:
@@ -49,6 +58,9 @@ class ShellKernel:
     Args:
         world: Its `initial_state` is a :class:`TerminalState`.
         limits: What one step may use.
+
+    Raises:
+        pydantic.ValidationError: The initial state is not that of a terminal.
     """
 
     domain = "terminal"
@@ -62,6 +74,7 @@ class ShellKernel:
         )
         self._machine: Machine | None = None
         self._image = Image(None)
+        self._fresh = True
         self._trial: Trial | None = None
 
     # --- the transaction
@@ -72,6 +85,8 @@ class ShellKernel:
         command = action.command
         if command is None:
             return Proposal(Observation.from_streams(b"", b"", 2), known=False, why="not a shell command")
+        if "\0" in command or any("\ud800" <= letter <= "\udfff" for letter in command):
+            return Proposal(Observation.from_streams(b"", b"", 2), known=False, why="no shell can be given this text")
         if self._settled.ended:
             return Proposal(Observation.from_streams(b"", b"", 0), known=False, why="the shell has ended", ended=True)
         machine = self._ready(absolute="/bin/" in command)
@@ -80,49 +95,105 @@ class ShellKernel:
             observation=found.observation,
             known=not found.doubts,
             classes=found.classes,
-            why="; ".join(found.doubts) or f"ran {', '.join(found.ran) or 'the shell'}",
+            why="; ".join(found.doubts[:5]) or f"ran {', '.join(found.ran) or 'the shell'}",
             writes=found.written,
             ended=found.settled.ended,
         )
-        self._trial = Trial(action, proposal, found.settled)
+        self._trial = Trial(action, proposal, found)
         return proposal
 
     def accept(self) -> None:
         """Make the trial state of the last proposal the state."""
-        if self._trial is not None:
-            self._settled = self._trial.settled
-            self._image = Image(self._machine)
-            self._trial = None
+        if self._trial is None:
+            return
+        machine = self._ready()
+        found = self._trial.attempt
+        self._settled = found.settled
+        self._trial = None
+        if not self.state.shell.persist:
+            machine.restore_shell(self._image.take())
+        elif found.shell_changed:
+            self._image = Image(machine)
 
     def reject(self) -> None:
         """Forget the trial state of the last proposal."""
         if self._trial is None:
             return
         machine = self._ready()
-        machine.install(self._trial.settled.table, self._settled.table)
-        machine.restore_shell(self._image.take())
+        machine.install(self._trial.attempt.settled.table, self._settled.table)
+        if self._trial.attempt.shell_changed:
+            machine.restore_shell(self._image.take())
         self._trial = None
 
     def absorb(self, turn: Turn) -> None:
         """Let the state follow a settled turn."""
         if self._trial is None or self._trial.action != turn.action:
             self.propose(turn.action)
-        self.accept()
+        if self._trial is None:
+            return
+        if compare(self._trial.proposal.observation, turn.observation).exact:
+            self.accept()
+        else:
+            self._follow(self._trial, turn.observation)
+
+    def _follow(self, trial: Trial, seen: Observation) -> None:
+        """Settle a turn that went otherwise than the trial."""
+        machine, before, found = self._ready(), self._settled, trial.attempt
+        script = read_script(machine.shell, trial.action.command or "")
+        foreseen = trial.proposal.observation
+        status = seen.exit_code if seen.exit_code is not None else found.settled.status
+        same = (
+            (bool(status) == bool(found.settled.status))
+            if seen.exit_code is not None
+            else (seen.is_error is None or seen.is_error == foreseen.is_error)
+        )
+        kept = same and isinstance(script, Script) and not found.limited
+        base = found.settled if kept else before
+        after = replace(base, table=base.table.copy(), status=status, ended=found.settled.ended and kept)
+        after.clock, after.lines = found.settled.clock, found.settled.lines
+        reading = Reading(after.table, after.cwd)
+        if isinstance(script, Script):
+            if kept:
+                taint_written(after.table, before.table, found.written)
+            else:
+                _doubt_trial(after.table, found)
+                after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
+            if not trial.proposal.known:
+                taint_unknown(script, after.table, self.state, before.cwd, after.clock)
+            if script.features & {"substitution"} and not (kept and trial.proposal.known):
+                after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
+            reading.cwd = before.cwd
+            read_off(script, reading, self.state, seen, after.clock)
+            if reading.cwd == before.cwd:
+                reading.cwd = after.cwd
+        after.opaque = tuple(dict.fromkeys(after.opaque))
+        self._settle(machine, found, after, reading.cwd, restore=not kept)
+
+    def _settle(self, machine: Machine, found: Attempt, after: Settled, cwd: str, *, restore: bool) -> None:
+        """Bring the machine from the trial to a state that was put together otherwise."""
+        machine.install(found.settled.table, after.table)
+        if restore and found.shell_changed:
+            machine.restore_shell(self._image.take())
+        if cwd != machine.shell_state().cwd:
+            machine.enter(cwd)
+        after.cwd = cwd
+        self._settled = after
+        self._image = Image(machine)
+        self._trial = None
 
     def _ready(self, *, absolute: bool = False) -> Machine:
         if self._machine is not None and absolute and not self._machine.absolute:
             self._image.take()
             self._machine = None
         if self._machine is None:
+            data = None if self._fresh else self._image.take()
             machine = Machine(self.state, self._limits, absolute=absolute)
-            data = self._image.data if self._image.machine is None else self._image.take()
             machine.install(Table(), self._settled.table)
-            if data is None:
-                self._image = Image(machine)
-            else:
+            if data is not None:
                 machine.restore_shell(data)
-                self._image = Image(machine, data)
+            self._image = Image(machine, data)
             self._machine = machine
+            self._fresh = False
         return self._machine
 
     # --- copies
@@ -134,25 +205,69 @@ class ShellKernel:
         twin._settled = self._settled
         twin._machine = None
         twin._image = self._image
+        twin._fresh = self._fresh
         twin._trial = None
         return twin
 
-    def footprint(self, action: Action) -> dict[str, str] | None:
-        """What the action would read, with a hash of its content; None where it cannot be told."""
-        return None
-
     def dump(self) -> bytes:
         """Serialise the whole state."""
-        raise KernelError("not implemented")
+        self.reject()
+        self._ready()
+        return portrait.pack(self._settled, self._image.take(), self._world_id())
 
     def load(self, data: bytes) -> None:
-        """Replace the state by a dumped one."""
-        raise KernelError("not implemented")
+        """Replace the state by a dumped one.
+
+        Raises:
+            KernelError: `data` is damaged, or from another version or world.
+        """
+        settled, image = portrait.unpack(data, self._world_id())
+        self._settled, self._image = settled, Image(None, image)
+        self._machine, self._trial, self._fresh = None, None, False
+
+    def _world_id(self) -> str:
+        return content_id(self.state.model_dump(mode="json"))
+
+    # --- views
+
+    def footprint(self, action: Action) -> dict[str, str] | None:
+        """What the action would read, with a hash of its content; None where it cannot be told."""
+        command = action.command
+        if command is None:
+            return None
+        self.reject()
+        machine = self._ready()
+        script = read_script(machine.shell, command)
+        if not isinstance(script, Script):
+            return {"cwd": self._settled.cwd}
+        return portrait.footprint(script, self._settled, self.state, self._variables())
 
     def describe(self) -> JsonDict:
-        """Return the state for people and prompts."""
-        return {"clock": self._settled.clock.isoformat()}
+        """Return the state for people and prompts: JSON data, of bounded size."""
+        self.reject()
+        self._ready()
+        start = environment(self.state)
+        changed = {name: value for name, value in self._variables().items() if start.get(name) != value}
+        return portrait.describe(self.state, self._settled, {name: value[:200] for name, value in changed.items()})
+
+    def _variables(self) -> dict[str, str]:
+        """Variables and their values, without those that every shell has."""
+        return self._ready().variables()
 
     def close(self) -> None:
-        """Free what the kernel holds."""
+        """Free what the kernel holds. Forks live on."""
+        if self._machine is not None:
+            self.reject()
+            self._image.take()
         self._machine = None
+
+
+def _doubt_trial(table: Table, found: Attempt) -> None:
+    """Doubt what a trial wrote that was taken back: reality may have written it or not."""
+    for path in found.written:
+        node = found.settled.table.nodes.get(path)
+        if path in table.nodes:
+            table.tainted[path] = "existence" if node is None else "content"
+        elif node is not None and path not in table.absent:
+            table.nodes[path] = node
+            table.tainted[path] = "existence"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
+import shlex
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -92,6 +93,28 @@ class Machine:
     def shell_state(self) -> ShellState:
         """Variables, arrays, aliases and the working directory."""
         return self._bash.shell_state()
+
+    def variables(self) -> dict[str, str]:
+        """Variables, arrays in their first element left out, without those that every shell has."""
+        state = self._bash.shell_state()
+        found = {**state.variables, **state.env}
+        return {name: value for name, value in found.items() if name not in _OWN_VARIABLES}
+
+    def fingerprint(self) -> tuple[object, ...]:
+        """What a script may have changed of the shell, so far as it shows; cheap to take."""
+        state = self._bash.shell_state()
+        return (
+            self.variables(),
+            {name: dict(values) for name, values in state.arrays.items() if name not in _OWN_VARIABLES},
+            {name: dict(values) for name, values in state.assoc_arrays.items()},
+            dict(state.env),
+            dict(state.aliases),
+            state.cwd,
+        )
+
+    def enter(self, directory: str) -> None:
+        """Change the working directory."""
+        self._bash.execute_sync(f"cd {shlex.quote(directory)}")
 
     def save_shell(self) -> bytes:
         """Serialise variables, functions and options, without files."""
@@ -233,6 +256,14 @@ class Machine:
         self.stamps[path] = meta["modified"]
         table.nodes[path] = replace(node, mode=mode, content=content)
 
+
+_OWN_WORDS = (
+    "_ BASH BASHOPTS BASHPID BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION "
+    "COLUMNS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD HOSTNAME HOSTTYPE LINENO LINES MACHTYPE "
+    "OPTIND OSTYPE PIPESTATUS PPID PS4 PWD RANDOM SECONDS SHELLOPTS SRANDOM UID OLDPWD IFS"
+)
+_OWN_VARIABLES = frozenset(_OWN_WORDS.split())
+"""Variables that every shell has."""
 
 _CREATED = {"file": 0o644, "directory": 0o755}
 """Modes that the library gives to new files."""

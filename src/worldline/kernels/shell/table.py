@@ -63,10 +63,12 @@ class Table:
     """Directories of which not every entry is known."""
     tainted: dict[str, Literal["content", "existence"]] = field(default_factory=dict)
     """Paths whose content, or even whose being there, is not known."""
+    absent: set[str] = field(default_factory=set)
+    """Paths in open directories that were seen not to be there."""
 
     def copy(self) -> Table:
         """Return a copy that can be changed."""
-        return Table(dict(self.nodes), set(self.open), dict(self.tainted))
+        return Table(dict(self.nodes), set(self.open), dict(self.tainted), set(self.absent))
 
     def children(self, path: str) -> Iterator[str]:
         """Paths directly or indirectly below a directory."""

@@ -24,6 +24,11 @@ __all__ = ["Attempt", "attempt"]
 _RESTRICTIVE = re.compile(r"\bchmod\s+(?:-\w+\s+)*(?:0?[0-37][0-7]{2}\b(?<!7[0-7]{2})|0?[45][0-7]{2}\b|[ugoa]*[-=]\w*)")
 _UNTRACED = frozenset(("loop", "if", "condition", "arithmetic", "function", "pipe", "substitution", "background"))
 """Features whose `set -x` lines the library leaves out or orders differently."""
+_SETTING = re.compile(
+    r"(?<![\w-])(?:set|shopt|alias|unalias|trap|exec|source|\.|eval|declare|typeset|local|readonly|enable|hash|ulimit|"
+    r"getopts|pushd|popd|dirs|coproc|complete|bind|unset|IFS|OLDPWD|PS4|OPTIND|disown)(?![\w-])"
+)
+"""What changes the shell in ways that its variables do not show."""
 _FATAL = re.compile(r"^\w+: line \d+: \w+: (?!command not found|readonly variable)[^\n]*\n\Z", re.MULTILINE)
 """An unset variable under `set -u`, or `${NAME:?message}`, as the last thing said."""
 _FATAL_DASH = re.compile(r"^sh: \d+: \w+: (?!not found)[^\n]*\n\Z", re.MULTILINE)
@@ -40,8 +45,10 @@ class Attempt:
     doubts: tuple[str, ...]
     ran: tuple[str, ...]
     written: tuple[str, ...]
-    refused: bool = False
-    """The command did not parse, so nothing ran."""
+    shell_changed: bool = True
+    """Variables, functions or options may have changed."""
+    limited: bool = False
+    """A limit of the kernel was reached."""
 
 
 def attempt(machine: Machine, settled: Settled, text: str, image: bytes) -> Attempt:
@@ -84,7 +91,7 @@ def _refuse(machine: Machine, settled: Settled, text: str, fault: SyntaxFault, i
     if shell.mode == "script" and shell.persist:
         after.ended = True
     observation = _observe(machine.state, b"", message.encode(), status)
-    return Attempt(observation, after, ("(syntax error)",), doubt, (), (), refused=True)
+    return Attempt(observation, after, ("(syntax error)",), doubt, (), (), shell_changed=False)
 
 
 def _bytes(observation: Observation, field: str) -> bytes:
@@ -111,6 +118,7 @@ class _Run:
         """What bash says before anything runs."""
 
     def go(self) -> Attempt:
+        before = self.machine.fingerprint()
         hidden = self._forbidden()
         step, table, outcome = self._once(hidden)
         trespasses = self._trespasses(step, table)
@@ -118,7 +126,9 @@ class _Run:
             self.machine.install(table, self.settled.table)
             self.machine.restore_shell(self.image)
             step, table, outcome = self._once(hidden | trespasses)
-        return self._judge(step, table, outcome)
+        found = self._judge(step, table, outcome)
+        changed = bool(self.script.functions) or _SETTING.search(self.script.text) is not None
+        return replace(found, shell_changed=changed or self.machine.fingerprint() != before)
 
     def _once(self, hidden: set[str]) -> tuple[Step, Table, Outcome]:
         """Run once, with some paths out of the library's reach."""
@@ -291,6 +301,7 @@ class _Run:
             doubts=tuple(dict.fromkeys(found)),
             ran=tuple(dict.fromkeys(step.ran)),
             written=tuple(sorted(_changed(settled.table, table))),
+            limited=outcome.error is not None or outcome.truncated,
         )
 
 
