@@ -163,6 +163,20 @@ class Disk:
         hidden = {path for path in self._barriers.paths if path not in self.table.nodes}
         return sorted((name for name in found if prefix + name not in hidden), key=os.fsencode)
 
+    def order(self, directory: str) -> list[str]:
+        """Names in a directory as the system lists them: the newest entry first, as on tmpfs.
+
+        The table keeps files in the order in which they were made; what is not in it yet was made in this step.
+        """
+        prefix = directory.rstrip("/") + "/"
+        names = set(self.names(directory))
+        known = [path[len(prefix) :] for path in self.table.nodes if path.startswith(prefix)]
+        known = [name for name in known if name in names]
+        fresh = names.difference(known)
+        entries = self._listing(directory) if fresh else {}
+        made = {name: float(entries[name]["created"]) if name in entries else 0.0 for name in fresh}
+        return [*known, *sorted(fresh, key=lambda name: (made[name], name))][::-1]
+
     # --- writing
 
     def lift(self, path: str) -> None:

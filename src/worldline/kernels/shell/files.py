@@ -247,6 +247,15 @@ class KernelFiles:
                 self._trace.doubts.append(f"it is not known whether {name} is there")
         return self._disk.names(place)
 
+    def order(self, path: str) -> list[str]:
+        """Names in a directory in the order in which the system lists them."""
+        self.list(path)
+        return self._disk.order(self.resolve(path))
+
+    def allowed(self, path: str, want: int) -> bool:
+        """Whether the user may read (4), write (2) or execute (1) what is at a path."""
+        return self._permits(self._found(path)[1], want)
+
     def readlink(self, path: str) -> str:
         _, node = self._found(path, follow=False)
         if node.kind != "symlink":
