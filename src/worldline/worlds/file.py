@@ -17,7 +17,7 @@ from worldline.domains import Domain, get_domain
 from worldline.errors import ConfigError, InputError, WorldFileError, boundary
 from worldline.types import Action, Demonstration, JsonDict, Observation, Turn, WorldSpec
 from worldline.worlds.demonstrations import read_demonstrations
-from worldline.worlds.marked_yaml import Key, MarkedYaml, MarkedYamlError, parse_marked
+from worldline.worlds.marked_yaml import Key, MarkedYaml, MarkedYamlError, is_scalar_value, parse_marked
 
 __all__ = ["KEYS", "dump_world", "load_world_file", "parse_world"]
 
@@ -322,9 +322,19 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text_node(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=_style(text))
+
+
+def _style(text: str) -> str | None:
+    """Choose how a text is quoted, so that it is read back the same."""
+    lines = text.split("\n")
+    if not all(line.isprintable() for line in lines):
+        return '"'
+    if is_scalar_value(text):
+        return "'"
     # A block keeps neither blanks before a line end nor a first line that begins with a blank reliably.
-    block = "\n" in text and not any(line != line.rstrip() for line in text.split("\n")) and not text[0].isspace()
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if block else None)
+    plain = all(line == line.rstrip() for line in lines) and not text[:1].isspace()
+    return "|" if len(lines) > 1 and plain else None
 
 
 _Dumper.add_representer(str, _text_node)

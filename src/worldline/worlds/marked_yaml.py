@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-__all__ = ["Key", "MarkedYaml", "MarkedYamlError", "parse_marked"]
+__all__ = ["Key", "MarkedYaml", "MarkedYamlError", "is_scalar_value", "parse_marked"]
 
 Key = tuple[str | int, ...]
 
@@ -46,6 +46,11 @@ class _Loader(yaml.SafeLoader):
 
 for _name, _pattern, _first in _RESOLVERS:
     _Loader.add_implicit_resolver(_TAG + _name, re.compile(_pattern), ["" if char == "\0" else char for char in _first])
+
+
+def is_scalar_value(text: str) -> bool:
+    """Whether an unquoted `text` would be read as a number, a truth value or nothing."""
+    return any(re.match(pattern, text) for _, pattern, _ in _RESOLVERS)
 
 
 @dataclass(slots=True)
