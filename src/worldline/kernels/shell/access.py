@@ -17,7 +17,7 @@ from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.programs import presence
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
 from worldline.kernels.shell.step import Step
-from worldline.kernels.shell.table import Table
+from worldline.kernels.shell.table import Table, parents
 
 __all__ = ["doubts", "expand_path", "suspects"]
 
@@ -158,12 +158,15 @@ _READS_ONLY = (_HARMLESS | frozenset(_READING_WORDS.split())) - {"bash", "sh", "
 """Commands of the shell library that write no files by themselves."""
 
 
-def suspects(script: Script, functions: Mapping[str, frozenset[str]], cwd: str, home: str) -> frozenset[str] | None:
+def suspects(
+    script: Script, functions: Mapping[str, frozenset[str]], table: Table, cwd: str, home: str
+) -> frozenset[str] | None:
     """Paths that the shell library may write by itself when a script runs; None where that cannot be told.
 
     Args:
         script: The command.
         functions: Functions defined before.
+        table: Files before.
         cwd: Working directory before.
         home: The user's home.
     """
@@ -185,6 +188,10 @@ def suspects(script: Script, functions: Mapping[str, frozenset[str]], cwd: str, 
             return None
         if not redirect.path.startswith("/dev/"):
             found.add(expand_path(redirect.path, cwd, home))
+    for path in found:
+        nodes = [table.nodes.get(place) for place in (*parents(path), path)]
+        if any(node is not None and node.kind == "symlink" for node in nodes):
+            return None
     return frozenset(found)
 
 

@@ -20,6 +20,7 @@ from worldline.kernels.shell.table import Node, owner_id
 
 __all__ = ["KernelFiles", "Trace"]
 
+Names = list[str]
 _LINKS = 40
 _DIRECTORY_SIZE = 4096
 
@@ -232,7 +233,7 @@ class KernelFiles:
             return False
         return True
 
-    def list(self, path: str) -> list[str]:
+    def list(self, path: str) -> Names:
         """Names in a directory, without `.` and `..`, sorted by bytes."""
         place, node = self._found(path)
         if node.kind != "directory":
@@ -247,7 +248,7 @@ class KernelFiles:
                 self._trace.doubts.append(f"it is not known whether {name} is there")
         return self._disk.names(place)
 
-    def order(self, path: str) -> list[str]:
+    def order(self, path: str) -> Names:
         """Names in a directory in the order in which the system lists them."""
         self.list(path)
         return self._disk.order(self.resolve(path))

@@ -178,7 +178,7 @@ class Machine:
             if node.kind != "symlink":
                 self.stamps[name] = self.vfs.stat(name)["modified"]
 
-    def follow(self, table: Table, now: datetime, umask: int, ours: set[str]) -> None:
+    def follow(self, table: Table, now: datetime, umask: int, ours: set[str], suspects: frozenset[str] | None) -> None:
         """Bring a table in step with what commands of the library did to the files.
 
         Args:
@@ -186,11 +186,15 @@ class Machine:
             now: Virtual time of the step.
             umask: Permission bits that new files do not get.
             ours: Paths that our own commands wrote, with the right mode already.
+            suspects: The only files that can have changed; None: any.
         """
         seen: set[str] = set()
         changed: set[str] = set()
         self._fresh = {"file": 0o666 & ~umask, "directory": 0o777 & ~umask}
         self._ours = ours
+        if suspects is not None:
+            self._look_at(suspects, table, now)
+            return
         self._walk("/", table, now, seen, changed)
         for path in [path for path in table.nodes if path not in seen and _held(path)]:
             del table.nodes[path]
@@ -202,6 +206,23 @@ class Machine:
             node = table.nodes.get(parent)
             if node is not None and node.mtime != now:
                 table.nodes[parent] = replace(node, mtime=now)
+
+    def _look_at(self, suspects: frozenset[str], table: Table, now: datetime) -> None:
+        for path in suspects:
+            if not _held(path):
+                continue
+            node, parent = table.nodes.get(path), posixpath.dirname(path)
+            try:
+                meta = self.vfs.stat(path)
+            except RuntimeError:
+                meta = None
+            if meta is not None and (node is None or node.kind == "file"):
+                if node is None or self.stamps.get(path) != meta["modified"]:
+                    self._follow_file(path, meta, table, now)
+            elif meta is None and node is not None:
+                table.drop(path)
+            if (node is None) != (meta is None) and parent in table.nodes:
+                table.nodes[parent] = replace(table.nodes[parent], mtime=now)
 
     def _walk(self, directory: str, table: Table, now: datetime, seen: set[str], changed: set[str]) -> None:
         seen.add(directory)

@@ -142,7 +142,7 @@ class _Run:
             text=self.script.text,
             first_line=settled.lines if shell.mode == "script" and shell.persist else 0,
             umask=settled.umask,
-            suspects=suspects(self.script, settled.functions, settled.cwd, self.state.home),
+            suspects=suspects(self.script, settled.functions, settled.table, settled.cwd, self.state.home),
         )
         if hidden:
             step.barriers = Barriers(machine.vfs, settled.table, lambda path: machine.put_back(settled.table, path))
@@ -162,9 +162,9 @@ class _Run:
             step.ended = False
             step.status = outcome.status
         step.barriers.lift_all()
-        machine.follow(
-            table, step.now, settled.umask if step.umask == settled.umask else step.umask, step.trace.written
-        )
+        only = None if hidden else step.suspects
+        if only is None or only:
+            machine.follow(table, step.now, step.umask, step.trace.written, only)
         return step, table, outcome
 
     def _reaches_end(self, text: str) -> bool:
@@ -198,6 +198,8 @@ class _Run:
         reads = any(not redirect.is_write for redirect in self.script.analysis.redirects)
         reads = reads or self.script.names("source") or self.script.names(".") or "./" in self.script.text
         for path, node in self.settled.table.nodes.items():
+            if node.mode & 0o555 == 0o555 or (node.kind == "file" and node.mode & 0o444 == 0o444):
+                continue
             if node.kind == "directory":
                 closed = not _permits(node, uid, 1)
             else:
