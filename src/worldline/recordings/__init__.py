@@ -1,30 +1,31 @@
-"""The recordings that ship with the package: Worldline-Real, by domain, version and split."""
+"""Recorded reality that ships with the package: `Worldline-Real/DOMAIN`."""
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 from worldline.errors import ConfigError
 
-__all__ = ["path"]
+__all__ = ["SPLITS", "path"]
 
-_VERSIONS = {"terminal": "v1"}
+SPLITS = ("train", "dev", "test")
 
 
-def path(domain: str, split: str) -> Path:
-    """Return the file of a recorded split.
+def path(domain: str, split: str, version: int = 1) -> Path:
+    """Return the file of a split.
 
     Args:
-        domain: A recorded domain (`terminal`).
+        domain: So far `terminal`.
         split: `train`, `dev` or `test`.
+        version: Version of the data set.
 
     Raises:
-        ConfigError: The domain or split is not recorded.
+        ConfigError: There is no such recording.
     """
-    version = _VERSIONS.get(domain)
-    if version is None:
-        raise ConfigError(f"domain {domain!r} has no recordings", hint=f"recorded: {', '.join(sorted(_VERSIONS))}")
-    file = Path(__file__).parent / domain / version / f"{split}.jsonl.zst"
-    if not file.is_file():
-        raise ConfigError(f"{domain} {version} has no split {split!r}", hint="splits: train, dev, test")
+    file = Path(str(files("worldline.recordings"))) / domain / f"v{version}" / f"{split}.jsonl.zst"
+    if split not in SPLITS or not file.is_file():
+        raise ConfigError(
+            f"there are no recordings {domain}/v{version}/{split}", hint="domains: terminal; splits: train, dev, test"
+        )
     return file
