@@ -172,6 +172,16 @@ _NAMEDTUPLE = frozenset({"_asdict", "_replace", "_make", "_fields", "_field_defa
 _ENUM = frozenset({"_missing_", "_generate_next_value_", "_value_", "_name_", "_ignore_", "_order_"})
 _LARGEST = 50_000_000
 
+
+class _Traceback:
+    """What a script gets for a traceback: something to hand on to the module `traceback`."""
+
+    def __getattr__(self, name: str) -> Any:
+        abstain(f"the attribute {name} of a traceback")
+
+
+TRACEBACK = _Traceback()
+
 _now = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)  # noqa: UP017
 read_clock: list[bool] = []
 
@@ -217,7 +227,9 @@ def _load_dunder(owner: Any, name: str) -> Any:
         abstain(f"attribute {name}")
     if name == "__dict__" and not _is_guest(owner):
         abstain("__dict__ of a library object")
-    if name in ("__self__", "__func__", "__traceback__") and not _is_guest(owner):
+    if name == "__traceback__" and isinstance(owner, BaseException):
+        return TRACEBACK
+    if name in ("__self__", "__func__") and not _is_guest(owner):
         abstain(f"attribute {name}")
     if name in ("__defaults__", "__kwdefaults__"):
         from .functions import signature_of

@@ -153,15 +153,29 @@ def _input(prompt: Any = "") -> str:
     return line.rstrip("\n")
 
 
+class _HashValue(int):
+    """A hash that differs between runs: good for comparing, not for showing."""
+
+    def _refuse(self, *args: Any) -> Any:
+        abstain("hash() differs between runs")
+
+    __repr__ = __str__ = __format__ = __mod__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __and__ = _refuse
+    __xor__ = __rxor__ = __or__ = __lt__ = __gt__ = __le__ = __ge__ = __rshift__ = __floordiv__ = __index__ = _refuse
+
+    def __hash__(self) -> int:
+        return int.__hash__(self)
+
+    def __eq__(self, other: object) -> bool:
+        return int.__eq__(self, other) is True
+
+
+def _stable(value: Any) -> bool:
+    return isinstance(value, (int, float)) or (isinstance(value, tuple) and all(_stable(item) for item in value))
+
+
 def _hash(f: Frame, args: list[Any], named: dict[str, Any]) -> int:
     result = hash(*args)
-    value = args[0]
-    stable = isinstance(value, (int, float)) or (
-        isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value)
-    )
-    if not stable and f.code.name != "__hash__":
-        abstain("hash() differs between runs")
-    return result
+    return result if _stable(args[0]) or f.code.name == "__hash__" else _HashValue(result)
 
 
 def _pow(base: Any, exponent: Any, mod: Any = None) -> Any:

@@ -286,18 +286,19 @@ class ExpressionCompiler:
 
     def _Attribute(self, node: ast.Attribute) -> Run:
         value, name = self.expression(node.value), self.scope.mangle(node.attr)
+        position = _attribute_position(node)
         if access.is_plain(name):
 
             def plain(f: Frame) -> Any:
                 owner = value(f)
-                f.pos = node
+                f.pos = position
                 return getattr(owner, name)
 
             return plain
 
         def guarded(f: Frame) -> Any:
             owner = value(f)
-            f.pos = node
+            f.pos = position
             return access.load(owner, name)
 
         return guarded
@@ -340,11 +341,11 @@ class ExpressionCompiler:
                 return function(*arguments)
 
             return simple
-        items, keywords = self.items(node.args), self._keywords(node)
+        items, keywords = self._arguments(node), self._keywords(node)
 
         def full(f: Frame) -> Any:
             function = callee(f)
-            arguments = items(f)
+            arguments = items(f, function)
             named = keywords(f, function)
             f.pos = position
             if type(function) is FrameCall:
@@ -354,6 +355,28 @@ class ExpressionCompiler:
             return function(*arguments, **named)
 
         return full
+
+    def _arguments(self, node: ast.Call) -> Callable[[Frame, Any], list[Any]]:
+        parts = [(isinstance(n, ast.Starred), self.expression(n.value if isinstance(n, ast.Starred) else n))
+                 for n in node.args]  # fmt: skip
+
+        def run(f: Frame, function: Any) -> list[Any]:
+            result: list[Any] = []
+            for starred, part in parts:
+                value = part(f)
+                if not starred:
+                    result.append(value)
+                    continue
+                f.pos = node
+                order.check_iteration(value)
+                if not hasattr(type(value), "__iter__") and not hasattr(type(value), "__getitem__"):
+                    raise TypeError(
+                        f"{_described(function)} argument after * must be an iterable, not {type(value).__name__}"
+                    )
+                result.extend(value)
+            return result
+
+        return run
 
     def _keywords(self, node: ast.Call) -> Callable[[Frame, Any], dict[str, Any]]:
         parts = [(keyword.arg, self.expression(keyword.value)) for keyword in node.keywords]
@@ -366,7 +389,7 @@ class ExpressionCompiler:
                     named[name] = value
                     continue
                 f.pos = node
-                what = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}()"
+                what = _described(function)
                 if not hasattr(value, "keys"):
                     raise TypeError(f"{what} argument after ** must be a mapping, not {type(value).__name__}")
                 for key in value:
@@ -412,7 +435,7 @@ class ExpressionCompiler:
         first = self.expression(node.generators[0].iter)
         loop = inner._loops(node.generators, inner.expression(element))
         code = Code(name, self.source)
-        position = node.generators[0].iter
+        position = node
         skip = self.scope.kind in ("class", "module")
 
         def items(f: Frame, outer: Iterator[Any]) -> Iterator[Any]:
@@ -472,15 +495,36 @@ class ExpressionCompiler:
         raise NotImplementedError
 
 
+def _described(function: Any) -> str:
+    """How CPython names a function in messages about the arguments of a call."""
+    name = getattr(function, "__qualname__", None)
+    if name is None:
+        return str(function)
+    module = getattr(function, "__module__", None)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+
+
 def _call_position(node: ast.Call) -> ast.expr:
     """The range CPython gives the call instruction: from the method's name where the call spans lines."""
-    function = node.func
-    if not isinstance(function, ast.Attribute) or function.lineno == function.end_lineno:
+    if not isinstance(node.func, ast.Attribute):
         return node
-    start = (function.end_col_offset or 0) - len(function.attr)
+    return _from_name(node, node.func)
+
+
+def _attribute_position(node: ast.Attribute) -> ast.expr:
+    """The range CPython gives to reading an attribute: its name, where it stands on a later line."""
+    return _from_name(node, node)
+
+
+def _from_name(node: ast.expr, attribute: ast.Attribute) -> ast.expr:
+    last = attribute.end_lineno or node.lineno
+    if node.lineno == last:
+        return node
+    end = attribute.end_col_offset or 0
     place = ast.Constant(None)
-    place.lineno, place.col_offset = function.end_lineno or node.lineno, start
-    place.end_lineno, place.end_col_offset = node.end_lineno, node.end_col_offset
+    place.lineno, place.col_offset = last, end - len(attribute.attr)
+    place.end_lineno = max(last, node.end_lineno or last)
+    place.end_col_offset = max(place.col_offset, end)
     return place
 
 

@@ -97,7 +97,8 @@ _UNKNOWN = [
     "tcgetpgrp",
     "ttyname",
 ]
-_DENTRY = ("name", "path", "is_dir", "is_file", "is_symlink", "stat", "inode")
+HOST_PID = 4242424
+"""What library code takes for the process id; a script that shows it makes the result unknown."""
 
 
 class World:
@@ -124,7 +125,7 @@ class World:
         answer = self._ask(operation, posixpath.join(self.cwd, name) if name else "", *rest)
         if "error" in answer:
             number = answer["error"]
-            raise OSError(number, os.strerror(number), path if shown is None else shown)
+            raise OSError(number, os.strerror(number), os.fspath(path if shown is None else shown))
         if "unknown" in answer:
             abstain(answer["unknown"])
         return answer["value"]
@@ -155,9 +156,9 @@ class _File(io.RawIOBase):
         except FileNotFoundError:
             kind = None
         if kind == "directory":
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         if mode[0] == "x" and kind is not None:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
         if mode[0] in "wx":
             world.ask("write", path, "")
         elif mode[0] == "a":
@@ -269,7 +270,7 @@ def _opener(world: World) -> Callable[..., Any]:
         if "b" in mode:
             world.open_files.add(buffer)
             return buffer
-        text = io.TextIOWrapper(buffer, encoding or "utf-8", errors, newline, line_buffering=buffering == 1)
+        text = io.TextIOWrapper(buffer, encoding or "UTF-8", errors, newline, line_buffering=buffering == 1)
         text.mode = mode
         world.open_files.add(text)
         return text
@@ -440,14 +441,14 @@ def _system(world: World) -> dict[str, Callable[..., Any]]:
 
     def unlink(path: Any, *, dir_fd: Any = None) -> None:
         if world.ask("lstat", path)["kind"] == "directory":
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         world.ask("remove", path)
 
     def rmdir(path: Any, *, dir_fd: Any = None) -> None:
         if world.ask("lstat", path)["kind"] != "directory":
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
         if world.ask("list", path):
-            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), os.fspath(path))
         world.ask("remove", path)
 
     def rename(src: Any, dst: Any, *, src_dir_fd: Any = None, dst_dir_fd: Any = None) -> None:
@@ -457,7 +458,7 @@ def _system(world: World) -> dict[str, Callable[..., Any]]:
             number = exc.errno or 0
         else:
             return
-        raise OSError(number, os.strerror(number), src, None, dst)
+        raise OSError(number, os.strerror(number), os.fspath(src), None, os.fspath(dst))
 
     def symlink(src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: Any = None) -> None:
         world.ask("symlink", dst, _text(src))
@@ -476,7 +477,7 @@ def _system(world: World) -> dict[str, Callable[..., Any]]:
 
     def chdir(path: Any) -> None:
         if world.ask("stat", path)["kind"] != "directory":
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
         world.cwd = posixpath.normpath(posixpath.join(world.cwd, _text(path)))
 
     def access(
@@ -502,5 +503,6 @@ def _system(world: World) -> dict[str, Callable[..., Any]]:
     found["write"] = lambda *args: abstain("os.write")
     found["fstat"] = lambda *args: abstain("os.fstat")
     found["isatty"] = lambda fd: False
+    found["getpid"] = lambda: HOST_PID
     found["getuid"] = found["geteuid"] = found["getgid"] = found["getegid"] = lambda: world.uid
     return found

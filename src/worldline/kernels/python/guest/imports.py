@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import access
-from .frames import abstain
+from .builtin_names import FrameCall
+from .frames import Frame, abstain
 
-__all__ = ["MODULES", "Loader", "everything", "load", "member", "preload", "register", "set_loader"]
+__all__ = ["MODULES", "Loader", "absolute", "everything", "load", "member", "preload", "register", "set_loader"]
 
 MODULES = [
     "abc",
@@ -279,13 +280,25 @@ def _replacements(name: str) -> dict[str, Any]:
         found = {"name": "posix", "path": load("os.path", whole=True)}
         import os
 
-        found |= {"environ": os.environ, "getenv": os.getenv, "sep": "/", "linesep": "\n"}
+        found |= {"getpid": _getpid, "environ": os.environ, "getenv": os.getenv, "sep": "/", "linesep": "\n"}
         return found
+    if name == "warnings":
+        return {"warn": FrameCall("warn", _warn)}
     if name == "traceback":
         from .tracebacks import traceback_functions
 
         return traceback_functions()
     return {}
+
+
+def _getpid() -> int:
+    abstain("os.getpid() differs between runs")
+
+
+def _warn(f: Frame, args: list[Any], named: dict[str, Any]) -> None:
+    from .warning import warn
+
+    warn(f, *args, **named)
 
 
 def _with_now(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -332,6 +345,19 @@ def preload() -> None:
         importlib.import_module(name)
     time.strptime("2026", "%Y")
     "x".encode("idna")
+
+
+def absolute(name: str | None, level: int, top: dict[str, Any]) -> str:
+    """The full name of what `from ..name import` means in a module with these globals."""
+    if not level:
+        return name or ""
+    package = top.get("__package__")
+    if not package:
+        raise ImportError("attempted relative import with no known parent package")
+    parts = package.split(".")
+    if level > len(parts):
+        raise ImportError("attempted relative import beyond top-level package")
+    return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
 
 def load(name: str, *, whole: bool) -> Any:
@@ -389,12 +415,15 @@ def member(module: types.ModuleType, name: str) -> Any:
     full = f"{module.__name__}.{name}"
     if full in MODULES:
         return _find(full)
-    where = getattr(module, "__file__", None)
+    if "__path__" in module.__dict__:
+        found = _loader[0](full)
+        if found is not None:
+            module.__dict__[name] = found
+            return found
+    where = module.__dict__.get("__file__")
     if where is None:
-        real = sys.modules.get(module.__name__)
-        where = getattr(real, "__file__", None)
-        if where is not None:
-            where = posixpath.join("/usr/lib/python3.11", _library_path(where))
+        where = getattr(sys.modules.get(module.__name__), "__file__", None)
+        where = posixpath.join("/usr/lib/python3.11", _library_path(where)) if where and where.endswith(".py") else None
     raise ImportError(f"cannot import name '{name}' from '{module.__name__}' ({where or 'unknown location'})")
 
 

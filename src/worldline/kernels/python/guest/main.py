@@ -14,14 +14,16 @@ import posixpath
 import socket
 import sys
 import types
+import warnings
 from typing import Any
 
-from . import access, builtin_names, imports, seal, tracebacks
+from . import access, builtin_names, expressions, imports, seal, tracebacks
 from .channel import Channel, Closed
 from .files import World, install
 from .frames import Abstain, Code, Frame, Source, abstain, abstained, note
 from .scope import Scope
 from .statements import Compiler
+from .warning import show_compiler_warnings
 
 __all__ = ["main"]
 
@@ -33,6 +35,9 @@ def main(control: int) -> None:
     import signal
 
     imports.preload()
+    tracebacks.read_library()
+    # What library code learns about its caller (`type()`, `namedtuple`, ...) is the script's module.
+    vars(expressions)["__name__"] = "__main__"
     sys.setrecursionlimit(60_000)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -138,18 +143,21 @@ def _library_program(name: str) -> int:
 
 
 def _parse(text: str, filename: str, shown: bool) -> tuple[Source, ast.Module]:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    source = Source(filename, text.splitlines() if shown else [])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
         try:
+            seal.parsing.on = True
             tree = ast.parse(text, filename)
             compile(tree, filename, "exec", dont_inherit=True)
-        except Warning as warning:
-            abstain(f"a warning of the compiler: {warning}")
+        except SyntaxError as error:
+            _complete(error, text, shown)
+            raise
         except (RecursionError, MemoryError, ValueError):
             abstain("a source too deep or odd to parse")
-    source = Source(filename, text.splitlines() if shown else [])
+        finally:
+            seal.parsing.on = False
+    show_compiler_warnings(found, source)
     source.deferred = any(
         isinstance(node, ast.ImportFrom)
         and node.module == "__future__"
@@ -157,6 +165,13 @@ def _parse(text: str, filename: str, shown: bool) -> tuple[Source, ast.Module]:
         for node in tree.body
     )
     return source, tree
+
+
+def _complete(error: SyntaxError, text: str, shown: bool) -> None:
+    """Give the error the line of source that CPython reads from the file."""
+    lines = text.splitlines()
+    if error.text is None and shown and error.lineno and 0 < error.lineno <= len(lines):
+        error.text = lines[error.lineno - 1] + "\n"
 
 
 def _syntax_error(error: SyntaxError, shown: bool) -> int:
@@ -184,7 +199,7 @@ def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame) -> int:
             abstain("a traceback, worded by another Python version")
         sys.stdout.flush()
         sys.stderr.write(tracebacks.format_error(error))
-        return 1
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
 
@@ -221,6 +236,9 @@ def _loader(world: World, directory: str | None, uses_sets: bool) -> imports.Loa
     def load(name: str) -> types.ModuleType | None:
         if directory is None:
             return None
+        parent = name.rpartition(".")[0]
+        if parent and os.path.isdir(posixpath.join(directory, *parent.split("."))):
+            imports.load(parent, whole=True)
         base = posixpath.join(directory, *name.split("."))
         for path in (f"{base}/__init__.py", f"{base}.py"):
             if os.path.isfile(path):
@@ -239,10 +257,12 @@ def _load_file(world: World, name: str, path: str, uses_sets: bool) -> types.Mod
         source, tree = _parse(text, path, True)
     except SyntaxError:
         abstain("a syntax error in an imported file")
-    module = types.ModuleType(name)
+    module = types.ModuleType(name, ast.get_docstring(tree, clean=False))
     module.__file__ = path
+    module.__package__ = name.rpartition(".")[0]
     if path.endswith("/__init__.py"):
         module.__path__ = [posixpath.dirname(path)]
+        module.__package__ = name
     access.add_guest_module(name)
     sys.modules[name] = module
     world.sorts = world.sorts or _mentions(tree, {"sorted", "sort"})

@@ -256,7 +256,7 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
 
     def _For(self, node: ast.For) -> Step:
         source, store = self.expression(node.iter), self.store(node.target)
-        body, other, position = self.body(node.body), self.body(node.orelse), node.iter
+        body, other, position = self.body(node.body), self.body(node.orelse), node
 
         def run(f: Frame) -> Exit | None:
             items = source(f)
@@ -352,13 +352,12 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
     def _With(self, node: ast.With) -> Step:
         run = self.body(node.body)
         for item in reversed(node.items):
-            run = self._with_item(item, run)
+            run = self._with_item(item, run, node)
         return run
 
-    def _with_item(self, item: ast.withitem, body: Step) -> Step:
+    def _with_item(self, item: ast.withitem, body: Step, position: ast.With) -> Step:
         context = self.expression(item.context_expr)
         store = self.store(item.optional_vars) if item.optional_vars is not None else None
-        position = item.context_expr
 
         def run(f: Frame) -> Exit | None:
             manager = context(f)
@@ -401,15 +400,13 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
     def _ImportFrom(self, node: ast.ImportFrom) -> Step:
         if node.module == "__future__":
             return _nothing
-        if node.level:
-            abstain("a relative import")
         if any(alias.name == "*" for alias in node.names):
             return self._import_all(node)
         pairs = [(alias.name, self._store_name(alias.asname or alias.name)) for alias in node.names]
 
         def run(f: Frame) -> None:
             f.pos = node
-            module = imports.load(node.module or "", whole=True)
+            module = imports.load(imports.absolute(node.module, node.level, f.top), whole=True)
             for name, store in pairs:
                 store(f, imports.member(module, name))
 
@@ -418,7 +415,7 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
     def _import_all(self, node: ast.ImportFrom) -> Step:
         def run(f: Frame) -> None:
             f.pos = node
-            f.top.update(imports.everything(imports.load(node.module or "", whole=True)))
+            f.top.update(imports.everything(imports.load(imports.absolute(node.module, node.level, f.top), whole=True)))
 
         return run
 

@@ -179,7 +179,7 @@ class SuspendingCompiler(_Base):
 
         def run(f: Frame) -> Generator[Any, Any, Any]:
             items = yield from source(f)
-            f.pos = node.iter
+            f.pos = node
             order.check_iteration(items)
             for item in items:
                 store(f, item)
@@ -189,7 +189,7 @@ class SuspendingCompiler(_Base):
                         return None
                     if left.name != "continue":
                         return left
-                f.pos = node.iter
+                f.pos = node
             return (yield from other(f))
 
         return run
@@ -247,10 +247,10 @@ class SuspendingCompiler(_Base):
     def _suspending_With(self, node: ast.With) -> Steps:
         run = self.suspending_body(node.body)
         for item in reversed(node.items):
-            run = self._suspending_with_item(item, run)
+            run = self._suspending_with_item(item, run, node)
         return run
 
-    def _suspending_with_item(self, item: ast.withitem, body: Steps) -> Steps:
+    def _suspending_with_item(self, item: ast.withitem, body: Steps, position: ast.With) -> Steps:
         from .statements import enter
 
         context = self._value(item.context_expr)
@@ -258,7 +258,7 @@ class SuspendingCompiler(_Base):
 
         def run(f: Frame) -> Generator[Any, Any, Any]:
             manager = yield from context(f)
-            f.pos = item.context_expr
+            f.pos = position
             leave = enter(manager)
             value = type(manager).__enter__(manager)
             try:
@@ -269,11 +269,11 @@ class SuspendingCompiler(_Base):
                 raise
             except BaseException as error:
                 note(error, f)
-                f.pos = item.context_expr
+                f.pos = position
                 if not leave(manager, type(error), error, None):
                     raise
                 return None
-            f.pos = item.context_expr
+            f.pos = position
             result = f.result
             leave(manager, None, None, None)
             f.result = result

@@ -8,23 +8,72 @@ from __future__ import annotations
 import ast
 import io
 import itertools
+import linecache
 import os
 import sys
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 from .frames import Entry, abstain, entries
 from .suggestions import suggestion
 
-__all__ = ["format_error", "format_syntax_error", "traceback_functions"]
+__all__ = ["LIBRARY", "format_error", "format_syntax_error", "line_key", "read_library", "set_library",
+           "traceback_functions"]  # fmt: skip
 
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
 _REPEATS = 3
+LIBRARY = [
+    "json/__init__.py",
+    "json/decoder.py",
+    "json/encoder.py",
+    "enum.py",
+    "_strptime.py",
+    "statistics.py",
+    "pathlib.py",
+    "random.py",
+    "configparser.py",
+    "os.py",
+    "shutil.py",
+    "contextlib.py",
+    "copy.py",
+    "functools.py",
+    "collections/__init__.py",
+    "csv.py",
+    "string.py",
+    "fractions.py",
+    "base64.py",
+    "calendar.py",
+    "ast.py",
+    "re/__init__.py",
+    "re/_compiler.py",
+    "re/_parser.py",
+    "urllib/parse.py",
+    "textwrap.py",
+    "dataclasses.py",
+    "typing.py",
+    "argparse.py",
+    "tomllib/_parser.py",
+    "unittest/case.py",
+    "codecs.py",
+    "uuid.py",
+    "_collections_abc.py",
+    "types.py",
+    "html/parser.py",
+    "xml/etree/ElementTree.py",
+    "shlex.py",
+    "zipfile.py",
+    "gzip.py",
+    "glob.py",
+]
+"""Library files whose frames can be shown."""
 
 
 def format_error(error: BaseException) -> str:
     """The whole text for an exception and what led to it."""
+    if isinstance(error, BaseExceptionGroup):
+        abstain("a group of exceptions")
     return "".join(_chain(error, set()))
 
 
@@ -179,19 +228,29 @@ def library_entry(entry: Entry) -> Entry:
         return entry
     if entry.filename == "<string>":
         return entry
-    import linecache
-
     name = _library_name(entry.filename)
     table = _LIBRARY.get(name)
     if table is None:
         abstain(f"a traceback through the library module {name}")
     text = linecache.cache.get(entry.filename, (0, 0, [], ""))[2]
     source = text[entry.line - 1].rstrip("\n") if 0 < entry.line <= len(text) else ""
-    line = table.get(f"{entry.name}:{source.strip()}")
+    line = table.get(line_key(entry.name, source))
     if line is None:
         abstain(f"a traceback through the library module {name}")
     end_line = line if entry.end_line == entry.line else (entry.end_line or 0) + line - entry.line
     return Entry(f"/usr/lib/python3.11/{name}", entry.name, line, end_line, entry.column, entry.end_column, source)
+
+
+def line_key(function: str, line: str) -> str:
+    """The key of a line of library code in the recorded table."""
+    return f"{function}:{zlib.crc32(line.strip().encode()):08x}"
+
+
+def read_library() -> None:
+    """Read the sources of library code that tracebacks go through, before the process is closed off."""
+    root = os.path.dirname(os.__file__)
+    for name in LIBRARY:
+        linecache.getlines(os.path.join(root, name))
 
 
 def _library_name(path: str) -> str:
