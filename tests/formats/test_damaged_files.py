@@ -252,14 +252,22 @@ def test_full_disk_is_a_storage_error(tmp_path: Path) -> None:
     assert written == readable == 3
 
 
-def test_device_full(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="disk is full"), TrajectoryWriter("/dev/full") as writer:
-        writer.write(trajectory())
-
-
 def test_missing_folder_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         write_trajectories(tmp_path / "no" / "t.jsonl", [trajectory()])
+
+
+def test_links_and_devices_are_not_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    target.write_bytes(b"before")
+    link.symlink_to(target)
+    assert write_trajectories(link, [trajectory()]) == 1
+    assert link.is_symlink()
+    assert len(list(read_trajectories(target))) == 1
+    with pytest.raises(StorageError, match="No space left on device"):
+        write_trajectories("/dev/full", [trajectory()])
+    with pytest.raises(StorageError, match="No space left"), TrajectoryWriter("/dev/full", sync=False) as writer:
+        writer.write(trajectory())
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.zst"])

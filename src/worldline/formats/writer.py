@@ -13,12 +13,13 @@ from typing import BinaryIO, Self
 import zstandard
 
 from worldline.errors import StorageError, boundary
+from worldline.formats.base import WritableFormat
 from worldline.formats.catalog import writable_format
 from worldline.types import Trajectory
 
 __all__ = ["TrajectoryWriter", "write_trajectories"]
 
-_LEVEL = 19
+_LEVEL = 12
 """Compression level of whole files: written once, read often."""
 
 
@@ -41,23 +42,33 @@ def write_trajectories(path: str | Path, trajectories: Iterable[Trajectory], *, 
     target = Path(path)
     layout = writable_format(format)
     with boundary(StorageError, f"writing {target}", OSError):
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        if target.exists() and not target.is_file():  # a pipe or device: nothing to replace
+            with target.open("wb") as handle:
+                return _fill(handle, trajectories, layout, packed=target.suffix == ".zst")
+        target = target.resolve()  # a link stays a link
+        number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         temporary = Path(name)
         try:
-            count = 0
-            with os.fdopen(handle, "wb") as raw:
-                out = _compressed(raw) if target.suffix == ".zst" else raw
-                for trajectory in trajectories:
-                    out.write(layout.line(trajectory).encode("utf-8", "surrogatepass") + b"\n")
-                    count += 1
-                if out is not raw:
-                    out.close()
-                raw.flush()
-                os.fsync(raw.fileno())
+            with os.fdopen(number, "wb") as handle:
+                count = _fill(handle, trajectories, layout, packed=target.suffix == ".zst")
+                os.fsync(handle.fileno())
             temporary.chmod(0o666 & ~_umask())
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+    return count
+
+
+def _fill(handle: BinaryIO, trajectories: Iterable[Trajectory], layout: WritableFormat, *, packed: bool) -> int:
+    """Write all trajectories and flush; return how many there were."""
+    out = _compressed(handle) if packed else handle
+    count = 0
+    for trajectory in trajectories:
+        out.write(layout.line(trajectory).encode("utf-8", "surrogatepass") + b"\n")
+        count += 1
+    if packed:
+        out.close()
+    handle.flush()
     return count
 
 
