@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["PatternError", "glob_regex", "path_regex"]
+__all__ = ["PatternError", "basic_regex", "glob_regex", "path_regex"]
 
 _CLASSES = {
     "alpha": "a-zA-Z",
@@ -82,6 +82,18 @@ def path_regex(pattern: str, kind: str, *, ignore_case: bool = False) -> re.Patt
     text = _from_basic(pattern, extra) if basic else _brackets(pattern)
     try:
         return re.compile(rf"(?s:{text})\Z", re.IGNORECASE if ignore_case else 0)
+    except re.error as error:
+        raise PatternError(str(error)) from error
+
+
+def basic_regex(pattern: str) -> re.Pattern[str]:
+    """Return a regular expression for a basic one of POSIX with GNU's extensions, to be searched for.
+
+    Raises:
+        PatternError: It is no regular expression.
+    """
+    try:
+        return re.compile(_from_basic(pattern, ""))
     except re.error as error:
         raise PatternError(str(error)) from error
 

@@ -39,8 +39,8 @@ def _moment(call: Call, given: dict[str, str]) -> datetime:
         try:
             now = call.files.stat(given["-r"], follow="-h" not in given).mtime
         except OSError as error:
-            text = f"failed to get attributes of {shell_quote(given['-r'])}: {strerror(error)}"
-            raise UsageError(text, hint=False) from error
+            message = f"failed to get attributes of {shell_quote(given['-r'])}: {strerror(error)}"
+            raise UsageError(message, hint=False) from error
     text = given.get("-d", given.get("-t"))
     if text is None:
         return now
