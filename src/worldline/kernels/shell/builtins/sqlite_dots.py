@@ -1,0 +1,119 @@
+"""Commands of the `sqlite3` shell that look at the whole database or fill a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sqlite3
+
+from worldline.kernels.shell.builtins.base import Call
+from worldline.kernels.shell.builtins.sqlite_output import Style, quoted
+from worldline.kernels.shell.builtins.textio import Output, read
+
+__all__ = ["dump", "load", "schema", "tables"]
+
+
+def tables(call: Call, database: sqlite3.Connection, out: Output, arguments: list[str]) -> None:
+    """`.tables`: names of tables and views, in columns."""
+    rows = database.execute(
+        "select name from sqlite_master where type in ('table','view') and name not like 'sqlite\\_%' escape '\\'"
+        " and name like coalesce(?, '%') order by 1",
+        (arguments[0] if arguments else None,),
+    ).fetchall()
+    names = [row[0] for row in rows]
+    if not names:
+        return
+    width = max(len(name) for name in names)
+    columns = max(1, 80 // (width + 2))
+    height = -(-len(names) // columns)
+    for row in range(height):
+        cells = names[row::height]
+        out.line("  ".join(f"{cell:<{width}}" for cell in cells).encode())
+
+
+def schema(call: Call, database: sqlite3.Connection, out: Output, arguments: list[str]) -> None:
+    """`.schema`: the statements that made the tables."""
+    if len(arguments) > 1 or (arguments and arguments[0].startswith("-")):
+        call.unknown(".schema with options")
+    rows = database.execute(
+        "select sql, type, name from sqlite_master where sql is not null and tbl_name like coalesce(?, '%')"
+        " and name not like 'sqlite\\_stat%' escape '\\' order by rowid",
+        (arguments[0] if arguments else None,),
+    ).fetchall()
+    for sql, kind, name in rows:
+        if name.startswith("sqlite_") and name != "sqlite_sequence":
+            continue
+        if kind == "view":
+            call.unknown("the schema of a view")
+        if re.match(r"CREATE TABLE\s+['\"]", sql):
+            sql = "CREATE TABLE IF NOT EXISTS " + sql[len("CREATE TABLE ") :]
+        out.line(f"{sql};".encode())
+
+
+def dump(call: Call, database: sqlite3.Connection, out: Output, arguments: list[str]) -> None:
+    """`.dump`: SQL that makes the database again."""
+    if arguments:
+        call.unknown(".dump of some tables")
+    out.write(b"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n")
+    query = "select name, type, sql from sqlite_master where sql is not null order by rowid"
+    rows = database.execute(query).fetchall()
+    if any(name.startswith("sqlite_") or kind == "view" or kind == "trigger" for name, kind, _ in rows):
+        call.unknown(".dump of this database")
+    for name, kind, sql in rows:
+        if kind != "table":
+            continue
+        if re.match(r"CREATE TABLE\s+['\"]", sql):
+            sql = "CREATE TABLE IF NOT EXISTS " + sql[len("CREATE TABLE ") :]
+        out.line(f"{sql};".encode())
+        plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+        shown = name if plain else '"' + name.replace('"', '""') + '"'
+        quoted_name = '"' + name.replace('"', '""') + '"'
+        for row in database.execute(f"select * from {quoted_name}"):
+            out.line(f"INSERT INTO {shown} VALUES({','.join(quoted(v) for v in row)});".encode())
+    for _, kind, sql in rows:
+        if kind == "index":
+            out.line(f"{sql};".encode())
+    out.write(b"COMMIT;\n")
+
+
+def load(call: Call, database: sqlite3.Connection, style: Style, arguments: list[str]) -> None:
+    """`.import`: rows of a file into a table, which is made from the first row where it is not there."""
+    options = [word for word in arguments if word.startswith("-")]
+    plain = [word for word in arguments if not word.startswith("-")]
+    skip = 0
+    if options[:1] in (["--skip"], ["-skip"]) and plain and plain[0].isdigit():
+        skip = int(plain.pop(0))
+        options.pop(0)
+    if set(options) - {"--csv", "-csv"} or len(plain) != 2:
+        call.unknown(".import with these options")
+    name, table = plain
+    if not call.files.exists(name) or name.startswith("|"):
+        call.unknown(".import of what is not there")
+    separator = "," if options else style.separator
+    if not options and style.mode not in ("csv", "list", "tabs"):
+        call.unknown(".import in this mode")
+    text = read(call, name).decode()
+    if style.mode != "csv" and not options and '"' in text:
+        call.unknown(".import of quotes")
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))[skip:]
+    _insert(call, database, rows, table)
+
+
+def _insert(call: Call, database: sqlite3.Connection, rows: list[list[str]], table: str) -> None:
+    quoted_table = '"' + table.replace('"', '""') + '"'
+    known = database.execute("select count(*) from sqlite_master where name = ?", (table,)).fetchone()[0]
+    if not known:
+        names = rows.pop(0)
+        if len({item.lower() for item in names}) != len(names) or "" in names:
+            call.unknown("columns without names of their own")
+        columns = ",\n".join(f'"{item}" TEXT' for item in names)
+        database.execute(f"CREATE TABLE {quoted_table}(\n{columns})")
+    width = len(database.execute(f"pragma table_info({quoted_table})").fetchall())
+    if any(len(row) != width for row in rows):
+        call.unknown("rows of another width")
+    marks = ",".join("?" * width)
+    try:
+        database.executemany(f"INSERT INTO {quoted_table} VALUES({marks})", rows)
+    except sqlite3.Error:
+        call.unknown("rows that do not fit")
