@@ -120,7 +120,7 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, stru
         int64_t ns;
         clock_gettime(id, &now);
         ns = nanoseconds(wanted) - nanoseconds(&now);
-        note_sleep(ns);
+        note_sleep((ns + 9999999) / 10000000 * 10000000); /* some of it has passed since the moment was chosen */
         if (id == CLOCK_REALTIME) { /* a moment of the frozen clock: wait for the distance to it */
             if (ns < 0) ns = 0;
             relative.tv_sec = ns / SECOND;

@@ -34,6 +34,7 @@ _HEADER = struct.Struct("=qq")
 _ENTRY = struct.Struct("=qq")
 _SIZE = _HEADER.size + _ENTRIES * _ENTRY.size
 _NS = 1_000_000_000
+_COARSE = 5  # CLOCK_REALTIME_COARSE
 
 
 @cache
@@ -95,8 +96,12 @@ class FrozenClock:
         return datetime.fromtimestamp(self._virtual, UTC)
 
     def _append(self) -> None:
+        # The kernel stamps files by its coarse clock: only what it stamps after the next tick belongs to this moment.
+        tick = time.clock_gettime_ns(_COARSE)
+        while (moment := time.clock_gettime_ns(_COARSE)) == tick:
+            time.sleep(0.001)
         index = min(self._count, _ENTRIES - 1)  # a session that sleeps more often keeps only the latest moment
-        _ENTRY.pack_into(self._now, _HEADER.size + index * _ENTRY.size, time.time_ns(), self._virtual)
+        _ENTRY.pack_into(self._now, _HEADER.size + index * _ENTRY.size, moment, self._virtual)
         self._count = index + 1
         _HEADER.pack_into(self._now, 0, self._count, 0)
 
@@ -115,7 +120,8 @@ class FrozenClock:
         slept: int = struct.unpack_from("=q", self._slept, 0)[0]
         self._pool += max(0, slept - self._seen)
         self._seen = slept
-        seconds = min(int(elapsed), self._pool // _NS)
+        # a command that waits for a sleep begun just before it takes a little less than that
+        seconds = min(int(elapsed + 0.05), self._pool // _NS)
         self._pool -= seconds * _NS
         if self._pool < _NS:
             self._pool = 0

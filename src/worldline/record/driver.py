@@ -54,10 +54,10 @@ def _fresh(command: str, shell: ShellSpec) -> str:
     quoted = shlex.quote(command)
     run = f"{shell.program} -c {quoted}"
     if shell.mode == "script":
-        run = f"printf '%s\\n' {quoted} | {shell.program} -s"
+        run = f"{shell.program} -s < <(printf '%s\\n' {quoted})"
     elif shell.mode == "interactive" and shell.program == "bash":
         run = f"bash --norc --noprofile -i -c {quoted}"
-    return f"{{ {run} 2>&8 8>&-; }} 8>&2 2>/dev/null"
+    return f"{{ SHLVL=0 {run} 2>&8 8>&-; }} 8>&2 2>/dev/null"
 
 
 def driver_text(command: str, shell: ShellSpec, *, last_status: int, line: int) -> bytes:

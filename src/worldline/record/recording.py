@@ -135,6 +135,8 @@ def _turn(
     extra: JsonDict = {"source": command.source}
     stable = second is not None and second.result.status == first.result.status
     if second is not None:
+        # where only the second said something there is no stretch to mark
+        stable = stable and bool(truth.text) == bool(second.observation.text)
         truth = truth.model_copy(update={"volatile": volatile_spans(truth, second.observation)})
     if not stable:
         extra["unstable"] = True

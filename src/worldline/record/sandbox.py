@@ -173,7 +173,9 @@ class Box:
     """File descriptor on which the shell reports."""
     clock: FrozenClock = field(init=False)
     rootless: bool = field(init=False, default=False)
-    _scratch: tempfile.TemporaryDirectory[str] = field(init=False)
+    _scratch: tempfile.TemporaryDirectory[str] | None = field(init=False, default=None)
+    _spawned: bool = field(init=False, default=False)
+    _holder: subprocess.Popen[bytes] | None = field(init=False, default=None)
 
     def start(self) -> None:
         """Build the box and start its shell.
@@ -191,16 +193,16 @@ class Box:
         owner = None if mapping is None else mapping.owner
         with boundary(StorageError, "preparing the sandbox"):
             self._scratch = tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
-            shared = Path(self._scratch.name) / "clock"
+            shared = self._place / "clock"
             shared.mkdir()
             shutil.copyfile(library, shared / "clock.so")
             (shared / "setup").write_text(_SETUP)
             for name, text in _machine().items() if self.surroundings.other_machine else ():
                 (shared / name).write_text(text)
-            for place in (Path(self._scratch.name), shared, *shared.iterdir()):
+            for place in (self._place, shared, *shared.iterdir()):
                 place.chmod(0o755)
             if self.surroundings.on_disk:
-                disk = Path(self._scratch.name) / "disk"
+                disk = self._place / "disk"
                 disk.mkdir(mode=0o755)
                 if owner is not None and self.state.user_id == 0:
                     os.chown(disk, owner, owner)
@@ -210,8 +212,6 @@ class Box:
         finally:
             if mapping is not None and mapping.holder is not None:
                 self._holder = mapping.holder
-
-    _holder: subprocess.Popen[bytes] | None = field(init=False, default=None)
 
     def release_holder(self) -> None:
         """End the process that held the namespace open until the box was in it."""
@@ -242,10 +242,8 @@ class Box:
 
     def _mounts(self, root: Path, shared: Path) -> list[str]:
         size = ["--size", str(self.limits.disk)]
-        if self.surroundings.on_disk:
-            mounts = ["--bind", str(Path(self._scratch.name) / "disk"), "/"]
-        else:
-            mounts = [*size, "--tmpfs", "/"]
+        files = ["--bind", str(self._place / "disk")] if self.surroundings.on_disk else [*size, "--tmpfs"]
+        mounts = [*files, "/"]
         mounts += ["--ro-bind", str(root / "usr"), "/usr", *size, "--tmpfs", "/usr/local"]
         for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
             place = root / name
@@ -316,8 +314,14 @@ class Box:
                     pass_fds=(archive.fileno(), arguments.fileno(), report_write),
                     start_new_session=True,
                 )
+                self._spawned = True
         os.close(report_write)
         self.status = report_read
+
+    @property
+    def _place(self) -> Path:
+        assert self._scratch is not None
+        return Path(self._scratch.name)
 
     def is_crowded(self) -> bool:
         """Whether processes left behind (a fork bomb) have taken most of what the box may have."""
@@ -341,19 +345,21 @@ class Box:
         self.process.wait()
 
     def close(self) -> None:
-        """End the box and remove its files."""
+        """End the box, however far it got, and remove its files."""
         self.release_holder()
-        self.kill()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
-        if self.status >= 0:
+        if self._spawned:
+            self._spawned = False
+            self.kill()
+            for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
             os.close(self.status)
-            self.status = -1
-        self.clock.close()
-        shutil.rmtree(self._scratch.name, ignore_errors=True)  # before cleanup(): the box may have locked folders
-        self._scratch.cleanup()
+        if self._scratch is not None:
+            self.clock.close()
+            shutil.rmtree(self._place, ignore_errors=True)  # before cleanup(): the box may have locked folders
+            self._scratch.cleanup()
+            self._scratch = None
 
 
 _PREFIX = "worldline-box-"

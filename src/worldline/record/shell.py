@@ -25,6 +25,7 @@ _CHUNK = 1 << 16
 _OVERFLOW_GRACE = 0.5
 """Seconds that a command may go on after its output was cut off."""
 _START_TIMEOUT = 60.0
+_LINGER, _QUIET = 1.0, 0.1
 _WATCH_EVERY = 0.25
 
 
@@ -111,7 +112,6 @@ class RealShell:
         self._status = 0
         self._traced = False
         self._reports = bytearray()
-        self._started = False
 
     def __enter__(self) -> Self:
         self.start()
@@ -143,7 +143,6 @@ class RealShell:
             self._err = _Stream(process.stderr.fileno(), self.limits.output)
             for descriptor in (self._input, self._out.descriptor, self._err.descriptor, self._box.status):
                 os.set_blocking(descriptor, False)
-            self._started = True
             result = self._exchange(first_text(self.state.shell), _START_TIMEOUT)
             if result.ended:
                 said = result.stderr.decode(errors="replace").strip()
@@ -209,11 +208,13 @@ class RealShell:
         killed, elapsed = wait.killed, time.monotonic() - begin
         if killed is None:
             self._drain(timeout, report is None)
+            if b">(" in text:
+                self._linger()
         stdout, cut_out = self._out.take()
         stderr, cut_err = self._err.take()
         if killed is not None and report is None:
-            report = self._recover()
-        status = _status_of(report, killed, None if report is not None else self._box.process)
+            report = self._recover(killed)
+        status = _status_of(report, killed, self._box)
         if report is not None:
             self._traced = "x" in report[1]
         return CommandResult(stdout, stderr, status, elapsed, cut_out or cut_err, killed, ended=report is None)
@@ -226,9 +227,16 @@ class RealShell:
                 if not stream.read():
                     break
 
-    def _recover(self) -> tuple[int, str] | None:
+    def _linger(self) -> None:
+        """Wait a moment for process substitutions: bash goes on without them, whoever reads its output does not."""
+        deadline = time.monotonic() + _LINGER
+        streams = [stream.descriptor for stream in (self._out, self._err) if stream.open]
+        while time.monotonic() < deadline and select.select(streams, [], [], _QUIET)[0]:
+            self._drain(_QUIET, False)
+
+    def _recover(self, why: str) -> tuple[int, str] | None:
         """Kill what the command started; return the shell's report if it lives on, otherwise None."""
-        shell = self._box.shell_pid()
+        shell = None if why == "processes" else self._box.shell_pid()
         deadline = time.monotonic() + 1.0
         while shell is not None and time.monotonic() < deadline:
             victims = descendants(shell)
@@ -282,13 +290,7 @@ class RealShell:
         return int(status), options
 
     def close(self) -> None:
-        """Let EXIT traps run, then end the box and remove its files."""
-        if not self._started:
-            if hasattr(self._box, "_scratch"):
-                with suppress(AttributeError):
-                    self._box.close()
-            return
-        self._started = False
+        """End the box and remove its files; what an EXIT trap would say now nobody hears."""
         self.ended = True
         self._box.close()
 
@@ -301,6 +303,7 @@ class _Wait:
         self.todo = memoryview(text)
         self.deadline = deadline
         self.watch = begin + _WATCH_EVERY
+        self.grace: float | None = None
         self.killed: str | None = None
 
     def until_report(self) -> tuple[int, str] | None:
@@ -340,17 +343,17 @@ class _Wait:
         return len(self.todo) > 0
 
     def _check_limits(self) -> None:
-        now = time.monotonic()
+        now, shell = time.monotonic(), self.shell
         if now >= self.deadline:
-            self.killed = "time" if self.killed is None else self.killed
-        overflow = self.shell._out.overflow or self.shell._err.overflow
-        if now >= self.watch:
+            self.killed = "time"
+        elif now >= self.watch:
             self.watch = now + _WATCH_EVERY
-            if overflow:
-                self.grace = getattr(self, "grace", now + _OVERFLOW_GRACE)
-                if now >= self.grace:
-                    self.killed = "output"
-            elif _resident(self.shell._box.process.pid) > self.shell.limits.total_memory:
+            if shell._out.overflow or shell._err.overflow:
+                self.grace = now + _OVERFLOW_GRACE if self.grace is None else self.grace
+                self.killed = "output" if now >= self.grace else None
+            elif b"fork: retry" in shell._err.kept or b"fork: retry" in shell._out.kept:
+                self.killed = "processes"
+            elif _resident(shell._box.process.pid) > shell.limits.total_memory:
                 self.killed = "memory"
 
 
@@ -363,13 +366,13 @@ def _resident(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _status_of(report: tuple[int, str] | None, killed: str | None, process: object) -> int:
+def _status_of(report: tuple[int, str] | None, killed: str | None, box: Box) -> int:
     if killed is not None:
         return 124 if killed == "time" else 137
     if report is not None:
         return report[0]
-    code = process.wait()  # type: ignore[attr-defined]
-    return int(code) if code >= 0 else 128 - int(code)
+    code = box.process.wait()
+    return code if code >= 0 else 128 - code
 
 
 def _hint(said: str) -> str:

@@ -184,7 +184,10 @@ def _word_edits(a: str, b: str) -> list[_Edit]:
     if max(len(left), len(right)) > _MOST_TOKENS:
         return whole
     matcher = SequenceMatcher(None, left, right, autojunk=False)
-    if matcher.ratio() < _SAME_STRUCTURE:
+    common = sum(
+        bool(token.strip()) for block in matcher.get_matching_blocks() for token in left[block.a : block.a + block.size]
+    )
+    if common < _SAME_STRUCTURE * sum(bool(token.strip()) for token in left):
         return whole
     starts = [0]
     for token in left:
