@@ -20,15 +20,17 @@ from worldline.formats.base import first_problem
 from worldline.formats.skeleton import (
     batch_note,
     fits,
+    mapping_of,
     merged_text,
     parts_text,
     plain_json,
     result_text,
+    tool_definition,
     tool_specs,
     world_of,
 )
 from worldline.formats.source import InputFile, SkippedRecord
-from worldline.types import Action, JsonDict, Observation, Source, ToolSpec, Trajectory, Turn
+from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn
 
 __all__ = ["ATIF", "Atif"]
 
@@ -87,7 +89,7 @@ class Atif:
 def _trajectory(document: JsonDict, source: Source, file: str) -> Trajectory:
     turns: list[Turn] = []
     steps = [_taken_apart(step, turns) for step in document["steps"]]
-    own = _mapping(_mapping(document.get("extra")).get(_OWN))
+    own = mapping_of(mapping_of(document.get("extra")).get(_OWN))
     if own:
         return _own_trajectory(document, own, turns)
     task = next((parts_text(step["message"]) for step in steps if step["source"] == "user" and "message" in step), "")
@@ -103,16 +105,12 @@ def _trajectory(document: JsonDict, source: Source, file: str) -> Trajectory:
 
 def _own_trajectory(document: JsonDict, own: JsonDict, turns: list[Turn]) -> Trajectory:
     """Read back what :func:`_fresh` wrote."""
-    world: JsonDict = dict(_mapping(own.get("world")))
+    world: JsonDict = dict(mapping_of(own.get("world")))
     if "task" not in world and document["steps"][0]["source"] == "user":
         world["task"] = document["steps"][0]["message"]
     world.setdefault("tools", [tool.model_dump() for tool in tool_specs(document["agent"].get("tool_definitions"))])
     rest = {key: own[key] for key in ("source", "family", "origin", "extra") if key in own}
     return Trajectory.model_validate({**rest, "world": world, "turns": turns})
-
-
-def _mapping(value: Any) -> JsonDict:
-    return value if isinstance(value, dict) else {}
 
 
 def _taken_apart(step: JsonDict, turns: list[Turn]) -> JsonDict:
@@ -151,7 +149,7 @@ def _spoken(step: JsonDict, results: list[JsonDict], turns: list[Turn]) -> JsonD
     turns.append(
         Turn(
             action=Action(text=str(step["message"])),
-            observation=_observation(single, _mapping(results[0].get("extra"))),
+            observation=_observation(single, mapping_of(results[0].get("extra"))),
             **{"timestamp": step.get("timestamp"), **_turn_rest(step)},
         )
     )
@@ -179,7 +177,7 @@ def _pairs(calls: list[JsonDict], results: list[JsonDict]) -> list[tuple[int, in
 
 def _turn(step: JsonDict, call: JsonDict, result: JsonDict, thought: str | None, note: JsonDict) -> Turn:
     rest = _turn_rest(step) if not note else {}
-    own = _mapping(_mapping(call.get("extra")).get(_OWN))
+    own = mapping_of(mapping_of(call.get("extra")).get(_OWN))
     name = own.get("name", call["function_name"])
     return Turn(
         action=Action(
@@ -188,20 +186,20 @@ def _turn(step: JsonDict, call: JsonDict, result: JsonDict, thought: str | None,
             text=own.get("text"),
             call_id=own["call_id"] if "call_id" in own else str(call["tool_call_id"]),
         ),
-        observation=_observation(result.get("content"), _mapping(result.get("extra"))),
+        observation=_observation(result.get("content"), mapping_of(result.get("extra"))),
         **{"thought": thought, "timestamp": step.get("timestamp"), "extra": note, **rest},
     )
 
 
 def _turn_rest(step: JsonDict) -> JsonDict:
-    own = _mapping(_mapping(step.get("extra")).get(_OWN))
+    own = mapping_of(mapping_of(step.get("extra")).get(_OWN))
     return {key: own[key] for key in (*_TURN_REST, "thought", "timestamp") if key in own}
 
 
 def _observation(content: Any, extra: JsonDict) -> Observation:
     """Build an observation; `exit_code`, `stdout` and `stderr` in a result's extra tell the streams apart."""
     observation = merged_text(content)
-    own = _mapping(extra.get(_OWN))
+    own = mapping_of(extra.get(_OWN))
     fields: JsonDict = {key: own[key] for key in _OBSERVATION_REST if key in own}
     code, stderr, stdout = extra.get("exit_code"), extra.get("stderr"), extra.get("stdout")
     if isinstance(code, int) and not isinstance(code, bool):
@@ -238,7 +236,7 @@ def _restored(kept: JsonDict, trajectory: Trajectory) -> JsonDict | None:
         return None
     document: JsonDict = {**kept, "steps": [_restored_step(step, trajectory.turns) for step in steps]}
     if trajectory.source is Source.SIMULATED:
-        document["extra"] = {**_mapping(kept.get("extra")), _OWN: _own(trajectory, world=True)}
+        document["extra"] = {**mapping_of(kept.get("extra")), _OWN: _own(trajectory, world=True)}
     return document
 
 
@@ -294,20 +292,13 @@ def _fresh(trajectory: Trajectory) -> JsonDict:
         steps.append({"step_id": 1, "source": "system", "message": ""})
     agent: JsonDict = {"name": "worldline", "version": __version__}
     if trajectory.world.tools:
-        agent["tool_definitions"] = [_definition(tool) for tool in trajectory.world.tools]
+        agent["tool_definitions"] = [tool_definition(tool) for tool in trajectory.world.tools]
     return {
         "schema_version": VERSION,
         "trajectory_id": trajectory.id,
         "agent": agent,
         "steps": steps,
         "extra": {_OWN: _own(trajectory)},
-    }
-
-
-def _definition(tool: ToolSpec) -> JsonDict:
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
     }
 
 

@@ -124,7 +124,7 @@ class AtifStep(_Model):
     source: Literal["system", "user", "agent"]
     model_name: str | None = None
     reasoning_effort: str | float | None = None
-    message: Content = ""
+    message: Content
     reasoning_content: str | None = None
     tool_calls: list[ToolCall] | None = None
     observation: AtifObservation | None = None

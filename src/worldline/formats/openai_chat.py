@@ -16,15 +16,17 @@ from worldline.formats.jsontext import JsonTextError, load_json
 from worldline.formats.skeleton import (
     batch_note,
     fits,
+    mapping_of,
     merged_text,
     parts_text,
     plain_json,
     result_text,
+    tool_definition,
     tool_specs,
     world_of,
 )
 from worldline.formats.source import InputFile, SkippedRecord
-from worldline.types import Action, JsonDict, Source, ToolSpec, Trajectory, Turn
+from worldline.types import Action, JsonDict, Source, Trajectory, Turn
 
 __all__ = ["OPENAI_CHAT", "OpenAIChat", "chat_messages", "read_chat"]
 
@@ -95,14 +97,14 @@ class OpenAIChat:
         Raises:
             FormatError: It holds NaN or something that is not JSON.
         """
-        kept = _mapping(trajectory.extra.get("openai"))
+        kept = mapping_of(trajectory.extra.get("openai"))
         messages = chat_messages(trajectory, kept.get("messages"))
         if kept.get("bare"):
             record: Any = messages
         else:
-            record = {"messages": messages, **_mapping(kept.get("rest"))}
+            record = {"messages": messages, **mapping_of(kept.get("rest"))}
             if "tools" not in record and trajectory.world.tools:
-                record["tools"] = [_definition(tool) for tool in trajectory.world.tools]
+                record["tools"] = [tool_definition(tool) for tool in trajectory.world.tools]
             if "openai" not in trajectory.extra or trajectory.source is Source.SIMULATED:
                 record[_OWN] = _own(trajectory)
         try:
@@ -115,19 +117,8 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("role"), str)
 
 
-def _mapping(value: Any) -> JsonDict:
-    return value if isinstance(value, dict) else {}
-
-
 def _own(trajectory: Trajectory) -> JsonDict:
     return {"source": trajectory.source.value, "domain": trajectory.world.domain, "family": trajectory.family}
-
-
-def _definition(tool: ToolSpec) -> JsonDict:
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-    }
 
 
 def _trajectory(value: Any, source: Source, file: str) -> Trajectory:
@@ -137,9 +128,9 @@ def _trajectory(value: Any, source: Source, file: str) -> Trajectory:
         raise ValueError("a conversation was expected: an object with a `messages` list, or a list of messages")
     chat = read_chat(record["messages"])
     rest = {key: item for key, item in record.items() if key != "messages"}
-    own = _mapping(rest.get(_OWN))
+    own = mapping_of(rest.get(_OWN))
     tools = tool_specs(rest.get("tools"))
-    if tools and [_definition(tool) for tool in tools] == rest.get("tools"):
+    if tools and [tool_definition(tool) for tool in tools] == rest.get("tools"):
         del rest["tools"]
     world = world_of(chat.turns, task=chat.task, tools=tools)
     if isinstance(own.get("domain"), str):

@@ -14,7 +14,19 @@ from typing import Any
 from worldline.formats.jsontext import raw_of, verbatim
 from worldline.types import JsonDict, Observation, ToolSpec, Turn, WorldSpec
 
-__all__ = ["batch_note", "fits", "merged_text", "parts_text", "result_text", "shell_like", "tool_specs", "world_of"]
+__all__ = [
+    "batch_note",
+    "fits",
+    "mapping_of",
+    "merged_text",
+    "parts_text",
+    "plain_json",
+    "result_text",
+    "shell_like",
+    "tool_definition",
+    "tool_specs",
+    "world_of",
+]
 
 SHELL_NAMES = frozenset(
     {"bash", "sh", "shell", "terminal", "execute_bash", "run_shell", "run_command", "run_terminal_cmd", "Bash"}
@@ -64,6 +76,19 @@ def tool_specs(definitions: Any) -> list[ToolSpec]:
             fields["parameters"] = function["parameters"]
         found.append(ToolSpec(**fields))
     return found
+
+
+def tool_definition(tool: ToolSpec) -> JsonDict:
+    """Lay out a tool as an OpenAI function definition."""
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+    }
+
+
+def mapping_of(value: Any) -> JsonDict:
+    """Return `value` if it is an object, otherwise an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def parts_text(content: Any) -> str:

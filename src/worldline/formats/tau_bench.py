@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from worldline.formats.openai_chat import read_chat
-from worldline.formats.skeleton import world_of
+from worldline.formats.skeleton import mapping_of, world_of
 from worldline.formats.source import InputFile, SkippedRecord
-from worldline.types import JsonDict, Source, Trajectory
+from worldline.types import Source, Trajectory
 
 __all__ = ["TAU_BENCH", "TauBench"]
 
@@ -54,7 +54,7 @@ def _trajectory(episode: Any, source: Source, file: str) -> Trajectory:
     reward = episode.get("reward")
     if turns and isinstance(reward, int | float) and not isinstance(reward, bool):
         turns[-1] = turns[-1].model_copy(update={"reward": float(reward), "done": True})
-    task = _inner(_inner(episode, "info"), "task")
+    task = mapping_of(mapping_of(episode.get("info")).get("task"))
     instruction = task.get("instruction")
     world = world_of(turns, task=chat.task).model_copy(
         update={"hidden_state": instruction if isinstance(instruction, str) else None}
@@ -68,11 +68,6 @@ def _trajectory(episode: Any, source: Source, file: str) -> Trajectory:
         origin={"format": "tau_bench", "file": file},
         extra={"tau_bench": rest, "openai": {"messages": chat.layout}},
     )
-
-
-def _inner(value: JsonDict, key: str) -> JsonDict:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 TAU_BENCH = TauBench()
