@@ -11,9 +11,9 @@ from datetime import datetime
 from bashkit import AnalyzedCommand
 
 from worldline.domains.terminal.state import TerminalState
-from worldline.kernels.shell.access import expand_path
 from worldline.kernels.shell.builtins import commands
 from worldline.kernels.shell.core import CORE
+from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
 from worldline.kernels.shell.table import Node, Table
 from worldline.types import Observation, TextField, encode

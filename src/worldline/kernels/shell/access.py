@@ -14,12 +14,14 @@ from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.builtins import commands
 from worldline.kernels.shell.core import CORE
 from worldline.kernels.shell.disk import BROUGHT, is_virtual
+from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
+from worldline.kernels.shell.session import PRINTF_TIME
 from worldline.kernels.shell.step import Step
 from worldline.kernels.shell.table import Table, parents
 
-__all__ = ["doubts", "expand_path", "suspects"]
+__all__ = ["doubts", "suspects"]
 
 _HARMLESS = frozenset(
     [
@@ -98,14 +100,6 @@ _MESSAGE_PATH = re.compile(
 _DECLARING = re.compile(r"\bdeclare -p\b|(?:^|[;&|]\s*)(?:set|declare|typeset|compgen -v)\s*(?:$|[;&|>])", re.MULTILINE)
 
 
-def expand_path(word: str, cwd: str, home: str) -> str:
-    """Absolute form of a literal word, `~` expanded."""
-    if word == "~" or word.startswith("~/"):
-        word = home + word[1:]
-    word = word.replace("${HOME}", home).replace("$HOME", home)
-    return "/" + posixpath.normpath(posixpath.join(cwd, word)).lstrip("/")
-
-
 def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdout: str) -> Iterator[str]:
     """Yield what the answer rests on that is not known.
 
@@ -127,8 +121,10 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
     volatile = _VOLATILE.search(re.sub(r"'[^']*'", "", script.text))
     if volatile is not None:
         yield f"{volatile[0]} differs from run to run"
-    if re.search(r"%\([^)]*\)T", script.text):
+    if len(re.findall(r"%\([^)]*\)T", script.text)) != len(PRINTF_TIME.findall(script.text)):
         yield "printf %(...)T is not simulated"
+    if "pipe" in script.features and re.search(r"(?:^|[;&|(]\s*)(?:source|\.)\s[^;&\n]*\|", script.text):
+        yield "a sourced script in a pipe is not simulated"
     if script.names("compgen") or script.names("complete"):
         yield "completion is not simulated"
     if script.names("time") or script.names("times"):

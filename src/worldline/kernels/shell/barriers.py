@@ -29,7 +29,7 @@ class Barriers:
         restore: Puts a path and what lies below it back into the file system.
     """
 
-    def __init__(self, vfs: FileSystem | None, table: Table, restore: Callable[[str], None]) -> None:
+    def __init__(self, vfs: FileSystem | None, table: Table, restore: Callable[[str, FileSystem], None]) -> None:
         self._vfs = vfs
         self._table = table
         self._restore = restore
@@ -53,19 +53,20 @@ class Barriers:
                 self.paths.add(path)
         self.placed = frozenset(self.paths)
 
-    def lift(self, path: str) -> None:
-        """Put back what stands behind a path."""
-        if path in self.paths and self._vfs is not None:
+    def lift(self, path: str, vfs: FileSystem) -> None:
+        """Put back what stands behind a path, through a handle that may be used at this moment."""
+        if path in self.paths:
             self.paths.discard(path)
             with contextlib.suppress(RuntimeError):
-                self._vfs.remove(path, True)
+                vfs.remove(path, True)
             if path in self._table.nodes:
-                self._restore(path)
+                self._restore(path, vfs)
 
     def lift_all(self) -> None:
         """Put everything back."""
         for path in sorted(self.paths):
-            self.lift(path)
+            if self._vfs is not None:
+                self.lift(path, self._vfs)
 
     def reword(self, stderr: str, resolve: Callable[[str], str]) -> str:
         """Turn the library's refusals at stand-ins into `Permission denied`."""
@@ -80,5 +81,5 @@ class Barriers:
         return _REFUSAL.sub(word, stderr)
 
 
-NO_BARRIERS = Barriers(None, Table(), lambda path: None)
+NO_BARRIERS = Barriers(None, Table(), lambda path, vfs: None)
 """For calls where nothing is hidden."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from worldline.kernels.shell.builtins.base import Call, FileStat, Result, Unknown
+from worldline.kernels.shell.programs import presence, program_path
 
 if TYPE_CHECKING:
     from worldline.kernels.shell.step import Step
@@ -283,6 +284,39 @@ def _no_job_control(step: Step, call: Call) -> Result:
     return Result("", f"bash: line {step.place(call.name)}: {call.name}: no job control\n", 1)
 
 
+def _which(step: Step, call: Call) -> Result:
+    """`which` of debianutils: looks in PATH for programs of the packages and of the user."""
+    every = call.argv[:1] == ["-a"]
+    names = call.argv[1:] if every else call.argv
+    lines, missing = [], not names
+    for name in names:
+        found = _places(name, step, call)
+        missing = missing or not found
+        lines.extend(found if every else found[:1])
+    return Result("".join(f"{line}\n" for line in lines), status=int(missing))
+
+
+def _places(name: str, step: Step, call: Call) -> list[str]:
+    if "/" in name:
+        return [name] if call.files.exists(name) and _may(name, 1, call) else []
+    found = []
+    for folder in call.env.get("PATH", "").split(":"):
+        if folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/games", "/usr/local/bin", "/usr/local/games", ""):
+            continue
+        path = f"{folder}/{name}"
+        if call.files.exists(path) and _may(path, 1, call):
+            found.append(path)
+    there = presence(step.state, name)
+    if there == "unknown":
+        call.unknown(f"whether {name} is installed", Result(status=1))
+    system = program_path(step.state, name)
+    if system is not None:
+        found.append(system)
+        if system.startswith("/usr/bin/"):
+            found.append(system[4:])
+    return found
+
+
 def _suspend(step: Step, call: Call) -> Result:
     return Result("", f"bash: line {step.place(call.name)}: suspend: cannot suspend: no job control\n", 1)
 
@@ -307,5 +341,6 @@ CORE: dict[str, Core] = {
     "suspend": _suspend,
     "test": _test,
     "umask": _umask,
+    "which": _which,
 }
 """By name; they get the running step beside the call."""

@@ -182,7 +182,7 @@ class Disk:
     def lift(self, path: str) -> None:
         """Put back what a stand-in hides, before it is changed."""
         if path in self._barriers.paths:
-            self._barriers.lift(path)
+            self._barriers.lift(path, self._vfs)
             self._entries.clear()
 
     def put(self, path: str, node: Node, data: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import posixpath
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -133,50 +134,42 @@ class Machine:
             if _held(path):
                 self.vfs.remove(path)
                 self.stamps.pop(path, None)
+        touched = []
         for path, node in sorted(new.nodes.items()):
             before = old.nodes.get(path)
             if before is node or not _held(path):
                 continue
+            if node.kind == "file":
+                touched.append(path)
             fresh = before is None or before.kind != node.kind
-            self._put(
-                path, node, fresh=fresh, content=fresh or (before is not None and before.content is not node.content)
+            _put(
+                self.vfs,
+                path,
+                node,
+                fresh=fresh,
+                content=fresh or (before is not None and before.content is not node.content),
             )
-        self._stamp("/")
+        self._stamp({posixpath.dirname(path) for path in touched})
 
-    def _put(self, path: str, node: Node, *, fresh: bool, content: bool) -> None:
-        if node.kind == "symlink":
-            if not fresh:
-                self.vfs.remove(path)
-            self.vfs.symlink(node.target, path)
-            return
-        if node.kind == "directory":
-            if fresh:
-                # The library shows /etc, /usr and others before they can be written to.
-                with contextlib.suppress(RuntimeError):
-                    self.vfs.mkdir(path)
-        elif node.kind == "file" and content:
-            self.vfs.write_file(path, node.content or b"")
-        if not fresh or node.mode != _CREATED.get(node.kind):
-            self.vfs.chmod(path, node.mode)
+    def _stamp(self, directories: set[str]) -> None:
+        """Note the time stamps of the files in some directories."""
+        for directory in directories:
+            prefix = directory.rstrip("/") + "/"
+            for entry in self.vfs.read_dir(directory):
+                if entry["metadata"]["file_type"] == "file":
+                    self.stamps[prefix + entry["name"]] = entry["metadata"]["modified"]
 
-    def _stamp(self, directory: str) -> None:
-        """Note the time stamps of all files."""
-        prefix = directory.rstrip("/") + "/"
-        for entry in self.vfs.read_dir(directory):
-            path, meta = prefix + entry["name"], entry["metadata"]
-            if not _held(path):
-                continue
-            self.stamps[path] = meta["modified"]
-            if meta["file_type"] == "directory":
-                self._stamp(path)
+    def restorer(self, table: Table) -> Callable[[str, FileSystem], None]:
+        """Return what writes a path of a table, and all below it, into the in-memory files again."""
 
-    def put_back(self, table: Table, path: str) -> None:
-        """Write a path of a table, and what lies below it, into the in-memory files again."""
-        for name in sorted([path, *table.children(path)]):
-            node = table.nodes[name]
-            self._put(name, node, fresh=True, content=True)
-            if node.kind != "symlink":
-                self.stamps[name] = self.vfs.stat(name)["modified"]
+        def put_back(path: str, vfs: FileSystem) -> None:
+            for name in sorted([path, *table.children(path)]):
+                node = table.nodes[name]
+                _put(vfs, name, node, fresh=True, content=True)
+                if node.kind != "symlink":
+                    self.stamps[name] = vfs.stat(name)["modified"]
+
+        return put_back
 
     def follow(self, table: Table, now: datetime, umask: int, ours: set[str], suspects: frozenset[str] | None) -> None:
         """Bring a table in step with what commands of the library did to the files.
@@ -285,6 +278,25 @@ _OWN_WORDS = (
 )
 _OWN_VARIABLES = frozenset(_OWN_WORDS.split())
 """Variables that every shell has."""
+
+
+def _put(vfs: FileSystem, path: str, node: Node, *, fresh: bool, content: bool) -> None:
+    if node.kind == "symlink":
+        if not fresh:
+            vfs.remove(path)
+        vfs.symlink(node.target, path)
+        return
+    if node.kind == "directory":
+        if fresh:
+            # The library shows /etc, /usr and others before they can be written to.
+            with contextlib.suppress(RuntimeError):
+                vfs.mkdir(path)
+    elif node.kind == "file" and content:
+        with contextlib.suppress(RuntimeError):  # too large for the library: its content counts as unknown
+            vfs.write_file(path, node.content or b"")
+    if not fresh or node.mode != _CREATED.get(node.kind):
+        vfs.chmod(path, node.mode)
+
 
 _CREATED = {"file": 0o644, "directory": 0o755}
 """Modes that the library gives to new files."""

@@ -16,7 +16,7 @@ import zstandard
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import KernelError
-from worldline.kernels.shell.access import expand_path
+from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.script import Script
 from worldline.kernels.shell.session import Settled
 from worldline.kernels.shell.table import STANDARD_DIRECTORIES, STANDARD_LINKS, Node, Table

@@ -105,6 +105,7 @@ KEYWORDS = frozenset(
 )
 
 _FEATURES = (
+    ("statements", re.compile(r";(?!;)|&&|\|\||\n\s*\S|(?<![&>|])&(?![&>])|(?:^|\s)[({]\s")),
     ("pipe", re.compile(r"(?<![|>])\|(?!\|)")),
     ("loop", re.compile(r"(?:^|[;&|({\s])(?:for|while|until|select)\s")),
     ("if", re.compile(r"(?:^|[;&|({\s])(?:if|case)\s")),
@@ -152,6 +153,26 @@ class Script:
     programs: frozenset[str]
     """Literal names of the programs it runs, also through `xargs`, `env`, `find -exec` and `bash -c`."""
 
+    def merging(self, *, merged: bool) -> frozenset[str]:
+        """Names of the commands whose error stream goes where their output goes.
+
+        Args:
+            merged: Whether both streams of the whole script arrive as one.
+        """
+        if not merged and "2>&1" not in self.text and "&>" not in self.text:
+            return frozenset()
+        found: dict[str, bool] = {}
+        pieces = re.split(r"(\|\||&&|\||;|\n)", _QUOTED.sub("q", self.text))
+        for piece, separator in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+            word = re.match(r"\s*(?:\w+=\S*\s+)*([\w./\[-]+)", piece)
+            if word is not None:
+                both = "2>&1" in piece or "&>" in piece
+                both = both or (
+                    merged and separator != "|" and ">" not in piece and "substitution" not in self.features
+                )
+                found[word[1]] = found.get(word[1], True) and both
+        return frozenset(name for name, both in found.items() if both)
+
     @property
     def functions(self) -> frozenset[str]:
         """Functions it defines."""
@@ -184,7 +205,7 @@ def read_script(shell: Bash, text: str) -> Script | SyntaxFault:
     commands = [*analysis.commands, *(c for part in nested if isinstance(part, Script) for c in part.analysis.commands)]
     programs = frozenset(name for command in commands for name in _programs(command))
     classes = {_class(command) for command in commands if command.name is not None}
-    classes |= {f"({feature})" for feature in features}
+    classes |= {f"({feature})" for feature in features - {"statements"}}
     return Script(text, analysis, tuple(sorted(classes)), features, programs)
 
 

@@ -10,19 +10,28 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cache
 
+from bashkit import Bash
+
+from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
 from worldline.kernels.shell.step import END, STATUS, TYPE, WHERE, Step
 from worldline.kernels.shell.table import Table
 
-__all__ = ["Settled", "functions_after", "settle", "wrap"]
+__all__ = ["PRINTF_TIME", "Settled", "functions_after", "settle", "wrap"]
 
 _DEFAULT_OPTIONS = frozenset(("braceexpand", "hashall", "interactive-comments"))
 _LOOKUP = re.compile(
     r"(?<![\w-])(command\s+-v|type\s+-[pP]|type)((?:[ \t]+[A-Za-z0-9_][\w.+-]*)+)(?=[ \t]*(?:$|[\n;&|>)12]))",
     re.MULTILINE,
+)
+_RUN_SHELL = re.compile(r"(?<![\w-])env\s+((?:\w+=[\w./:-]*\s+)+)((?:ba)?sh\b)")
+"""`env NAME=VALUE bash ...`, which is the same without `env`."""
+PRINTF_TIME = re.compile(
+    r"(printf\s+(?:-v\s+\w+\s+)?(['\"])[^'\"%]*)%\(([^)'\"]*)\)T([^'\"%]*\2)((?:\s+-?\d+)?)(?=\s*(?:$|[;&|)>]))"
 )
 _EPOCH = re.compile(r"\$(?:EPOCHSECONDS\b|\{EPOCHSECONDS\})")
 
@@ -57,6 +66,12 @@ def wrap(script: Script, settled: Settled, step: Step, *, persist: bool) -> str:
     if "history" in script.programs and step.state.shell.mode != "interactive":
         # A shell that is not interactive keeps no history.
         text = re.sub(r"(^|[;&|(]\s*)history(?=\s*(?:$|[;&|)>]))", r"\1true", text, flags=re.MULTILINE)
+    text = _RUN_SHELL.sub(r"\1\2", text)
+    text = _interpreters(text, script, settled, step)
+    if "%(" in text:
+        text = PRINTF_TIME.sub(lambda match: _printf_time(match, step.now), text)
+    if step.state.user_id != 1000:
+        text = re.sub(r"\$(?:E?UID\b|\{E?UID\})", str(step.state.user_id), text)
     text = _EPOCH.sub(str(int(step.now.timestamp())), text)
     if not persist:
         return text
@@ -100,7 +115,7 @@ def _look_up(script: Script, settled: Settled, step: Step) -> str:
         if any(name in inside for name in names):
             return match[0]
         if match[1].startswith("type") and not match[1].endswith(("p", "P")):
-            plain = all(presence(step.state, name) != "present" for name in names)
+            plain = all(presence(step.state, name) != "present" or name not in native_commands() for name in names)
             return f"{TYPE} {' '.join(names)}" if plain else match[0]
         return f"{WHERE} {' '.join(names)}"
 
@@ -135,6 +150,47 @@ def functions_after(before: Settled, script: Script) -> dict[str, frozenset[str]
     commands = script.analysis.commands
     body = frozenset(command.name for command in commands if command.context == "function_body" and command.name)
     return {**before.functions, **dict.fromkeys(script.functions, body)}
+
+
+def _interpreters(text: str, script: Script, settled: Settled, step: Step) -> str:
+    """Let our own Python run scripts that name it in their first line."""
+    home = step.state.home
+    for name in script.programs:
+        if "/" not in name:
+            continue
+        node = settled.table.nodes.get(expand_path(name, settled.cwd, home))
+        first = (node.content or b"").partition(b"\n")[0] if node is not None and node.kind == "file" else b""
+        if not first.startswith(b"#!"):
+            continue
+        program = first[2:].decode("utf-8", "replace").split()
+        if program and program[0].endswith("/env"):
+            program = program[1:]
+        interpreter = program[0].rpartition("/")[2] if program else ""
+        if interpreter in ("sh", "bash", "dash"):
+            continue
+        if not interpreter.startswith("python3") or len(program) > 1:
+            step.unknown.append(f"{name} is run by {interpreter or 'nothing'}")
+        elif node is not None and node.mode & 0o100:
+            text = re.sub(
+                rf"(^|[;&|(]\s*){re.escape(name)}(?=\s|$|[;&|)>])", rf"\1python3 {name}", text, flags=re.MULTILINE
+            )
+        elif script.names("chmod"):
+            text = re.sub(rf"([;&|(\n]\s*){re.escape(name)}(?=\s|$|[;&|)>])", rf"\1python3 {name}", text)
+    return text
+
+
+def _printf_time(match: re.Match[str], now: datetime) -> str:
+    """Fill in the time of `printf '%(FORMAT)T'`: now, or a literal number of seconds."""
+    argument = match[5].strip()
+    moment = now if argument in ("", "-1", "-2") else datetime.fromtimestamp(int(argument), UTC)
+    shown = moment.strftime(match[3] or "%X").replace("%", "%%")
+    return f"{match[1]}{shown}{match[4]}"
+
+
+@cache
+def native_commands() -> frozenset[str]:
+    """Names of the commands that the shell library has of its own."""
+    return frozenset(Bash().capabilities().builtins)
 
 
 def _traps(text: str) -> tuple[tuple[str, str], ...]:

@@ -29,7 +29,7 @@ STATUS = "__worldline_status"
 WHERE = "__worldline_where"
 """Stands in for `command -v` and `type -p` of programs."""
 TYPE = "__worldline_type"
-"""Stands in for `type` of programs that are not there."""
+"""Stands in for `type` of programs that the library does not place."""
 
 LIBRARY_ONLY = frozenset(
     [
@@ -161,6 +161,8 @@ class Step:
     barriers: Barriers = NO_BARRIERS
     suspects: frozenset[str] | None = None
     """Paths that the shell library may write by itself in this step; None: any."""
+    merging: frozenset[str] = frozenset()
+    """Commands whose errors go where their output goes."""
     trace: Trace = field(default_factory=Trace)
     ran: list[str] = field(default_factory=list)
     """Names of our commands that ran."""
@@ -220,7 +222,8 @@ def callbacks(slot: Slot, state: TerminalState, *, absolute: bool) -> dict[str, 
         for key in (name, f"/bin/{name}", f"/usr/bin/{name}") if absolute else (name,):
             table[key] = callback
     for name, core in CORE.items():
-        table[name] = _core(slot, name, core)
+        if name not in ours:
+            table[name] = _core(slot, name, core)
     if state.shell.program == "sh":
         table["echo"] = _core(slot, "echo", _dash_echo)
     table[END] = _core(slot, END, _end)
@@ -238,7 +241,13 @@ def _ours(slot: Slot, name: str, function: Builtin, *, sure: bool) -> Callback:
         if not sure:
             step.unknown.append(f"it is not known whether {name} is installed")
         step.ran.append(name)
-        return _given(_invoke(step, _call(step, context, name), function))
+        result = _invoke(step, _call(step, context, name), function)
+        if result.stderr and result.stdout and name in step.merging:
+            # A program writes errors at once and its output when it ends, or when 4096 bytes have come together.
+            if len(result.stdout) >= 4096:
+                step.unknown.append(f"the order in which {name} wrote to both streams")
+            return BuiltinResult(result.stderr + result.stdout, "", result.status)
+        return _given(result)
 
     return callback
 
@@ -360,13 +369,16 @@ def _where(step: Step, call: Call) -> Result:
 
 
 def _type(step: Step, call: Call) -> Result:
-    """`type NAME ...` for programs that are not there."""
-    if any(presence(step.state, name) != "absent" for name in call.argv):
+    """`type NAME ...` for programs that the library does not place."""
+    if any(presence(step.state, name) == "unknown" for name in call.argv):
         call.unknown("whether the program is installed")
-    line = f"bash: line {step.place(call.argv[0])}: " if step.state.shell.program == "bash" else ""
-    if not line:
-        return Result("".join(f"{name}: not found\n" for name in call.argv), status=127)
-    return Result("", "".join(f"{line}type: {name}: not found\n" for name in call.argv), 1)
+    found = {name: program_path(step.state, name) for name in call.argv}
+    shown = "".join(f"{name} is {path}\n" for name, path in found.items() if path is not None)
+    missing = [name for name, path in found.items() if path is None]
+    if step.state.shell.program == "sh":
+        return Result(shown + "".join(f"{name}: not found\n" for name in missing), status=127 if missing else 0)
+    place = f"bash: line {step.place(call.argv[0])}: type: "
+    return Result(shown, "".join(f"{place}{name}: not found\n" for name in missing), 1 if missing else 0)
 
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\"}

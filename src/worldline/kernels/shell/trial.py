@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from worldline.domains.terminal.state import TerminalState
-from worldline.kernels.shell.access import doubts, expand_path, suspects
+from worldline.kernels.shell.access import doubts, suspects
 from worldline.kernels.shell.barriers import Barriers
 from worldline.kernels.shell.dash import dash_doubts, dash_status
 from worldline.kernels.shell.machine import Machine, Outcome
 from worldline.kernels.shell.messages import reword, syntax_message
+from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.script import Script, SyntaxFault, read_script
 from worldline.kernels.shell.session import Settled, functions_after, settle, wrap
 from worldline.kernels.shell.step import END, Step
@@ -114,6 +115,7 @@ class _Run:
         self.script = script
         self.image = image
         self.state = machine.state
+        self.joined = False
         self.warning = ""
         """What bash says before anything runs."""
 
@@ -142,10 +144,11 @@ class _Run:
             text=self.script.text,
             first_line=settled.lines if shell.mode == "script" and shell.persist else 0,
             umask=settled.umask,
+            merging=self.script.merging(merged=shell.merged),
             suspects=suspects(self.script, settled.functions, settled.table, settled.cwd, self.state.home),
         )
         if hidden:
-            step.barriers = Barriers(machine.vfs, settled.table, lambda path: machine.put_back(settled.table, path))
+            step.barriers = Barriers(machine.vfs, settled.table, machine.restorer(settled.table))
             step.barriers.place(hidden)
         text = wrap(self.script, settled, step, persist=shell.persist)
         if shell.persist and not self._reaches_end(text):
@@ -153,7 +156,8 @@ class _Run:
             if closed is None:
                 step.unknown.append("the end of the command swallows what follows")
             text = closed or text
-        if shell.merged:
+        self.joined = shell.merged and "statements" in self.script.features
+        if self.joined:
             text = f"{{ {text}\n}} 2>&1"
         outcome = machine.run(text, step)
         if outcome.error is not None:
@@ -268,6 +272,9 @@ class _Run:
         resolve = lambda path: expand_path(path, settled.cwd, state.home)  # noqa: E731
         first_line = step.first_line
         functions = functions_after(settled, script)
+        if state.shell.merged and not self.joined:
+            outcome = replace(outcome, stdout=outcome.stderr + outcome.stdout, stderr=b"")
+            stdout_text = stderr_text + stdout_text
         if state.shell.merged:
             stdout = step.barriers.reword(
                 reword(stdout_text, script.text, state.shell, first_line, script, functions), resolve
@@ -281,6 +288,8 @@ class _Run:
             shown_out = outcome.stdout
         status = outcome.status if step.ended else step.status
         status = self._end(step, stderr, status)
+        if step.ended and state.shell.mode == "interactive" and script.names("exit"):
+            shown_err, shown_out = (shown_err, shown_out + b"exit\n") if state.shell.merged else (b"exit\n", shown_out)
         found = list(doubts(script, step, settled.table, settled.cwd, stderr, stdout_text))
         if outcome.error is not None:
             found.append(f"a limit of the kernel: {outcome.error.splitlines()[0]}")
@@ -327,6 +336,8 @@ def _shell_doubts(settled: Settled, script: Script, cwd: str) -> list[str]:
             found.append("the working directory is not known")
         elif item.startswith("$") and script.names(item[1:]):
             found.append(f"the value of {item} is not known")
+    if any(signal == "ERR" for signal, _ in settled.traps):
+        found.append("ERR traps of a shell that evaluates commands fire twice or once")
     if any(signal == "DEBUG" for signal, _ in settled.traps) or (script.names("DEBUG") and script.names("trap")):
         found.append("DEBUG traps are not simulated")
     return found
