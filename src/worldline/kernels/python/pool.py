@@ -51,12 +51,20 @@ class _Worker:
         finally:
             theirs.close()
 
+        self._spare: socket.socket | None = None
+
     def connect(self) -> socket.socket:
-        """Give one end of a connection to a fresh fork.
+        """Give one end of a connection to a fresh fork, made ahead; and have the next one made.
 
         Raises:
             OSError: The worker is gone.
         """
+        ready = self._spare or self._fork()
+        self._spare = None
+        self._spare = self._fork()
+        return ready
+
+    def _fork(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             socket.send_fds(self._control, [b"x"], [theirs.fileno()])
@@ -68,6 +76,8 @@ class _Worker:
         return ours
 
     def close(self) -> None:
+        if self._spare is not None:
+            self._spare.close()
         self._control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=2)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import cache
-from importlib.resources import files as package_files
 from typing import Any
 
 from worldline.kernels.python.bridge import FileSystem, answer
@@ -121,7 +118,6 @@ def run_python(
         "uid": uid,
         "now": now.timestamp(),
         "closed": closed,
-        "library": _library_lines(),
         **asdict(limits or PythonLimits()),
     }
     return _result(_converse(request, files, uid, now))
@@ -182,11 +178,3 @@ def _result(message: dict[str, Any]) -> PythonResult:
     return PythonResult(
         stdout.encode("latin-1"), stderr.encode("latin-1"), int(message["status"]), float(message["slept"])
     )
-
-
-@cache
-def _library_lines() -> dict[str, dict[str, int]]:
-    """Where lines of library code stand in Debian's Python 3.11.2 (see `scripts/record_library_lines.py`)."""
-    text = package_files("worldline.kernels.python").joinpath("library_lines.json").read_text("utf-8")
-    table: dict[str, dict[str, int]] = json.loads(text)
-    return table

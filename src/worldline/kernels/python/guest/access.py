@@ -288,11 +288,13 @@ def _load_special(owner: Any, name: str) -> Any:
 
 
 def _now_method(kind: type[datetime.date], name: str) -> Callable[..., Any]:
+    make: Callable[..., Any] = kind
+
     def method(tz: Any = None) -> Any:
         moment = clock()
         moment = moment.replace(tzinfo=None) if tz is None else moment.astimezone(tz)
         parts = (moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second, moment.microsecond)
-        return kind(*parts, moment.tzinfo)
+        return make(*parts, moment.tzinfo)
 
     method.__name__ = name
     return method

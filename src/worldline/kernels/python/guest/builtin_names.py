@@ -212,8 +212,17 @@ def _make() -> dict[str, Any]:
         names[name] = FrameCall(name, run)
     names["locals"] = FrameCall("locals", lambda f, args, named: f.vars if f.vars is f.top else dict(f.vars))
     names["globals"] = FrameCall("globals", lambda f, args, named: f.top)
-    replaced = {"getattr": _getattr, "hasattr": _hasattr, "setattr": _setattr, "delattr": _delattr, "input": _input,
-                "pow": _pow, "id": _volatile("id"), "exit": _exit, "quit": _exit}  # fmt: skip
+    replaced: dict[str, Callable[..., Any]] = {
+        "getattr": _getattr,
+        "hasattr": _hasattr,
+        "setattr": _setattr,
+        "delattr": _delattr,
+        "input": _input,
+        "pow": _pow,
+        "id": _volatile("id"),
+        "exit": _exit,
+        "quit": _exit,
+    }
     for name, function in replaced.items():
         names[name] = _renamed(function, name)
     names["print"] = print

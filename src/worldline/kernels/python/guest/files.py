@@ -47,7 +47,6 @@ _UNKNOWN = [
     "posix_spawn",
     "kill",
     "killpg",
-    "getpid",
     "getppid",
     "getloadavg",
     "pipe",
@@ -271,7 +270,7 @@ def _opener(world: World) -> Callable[..., Any]:
             world.open_files.add(buffer)
             return buffer
         text = io.TextIOWrapper(buffer, encoding or "UTF-8", errors, newline, line_buffering=buffering == 1)
-        text.mode = mode
+        setattr(text, "mode", mode)  # noqa: B010
         world.open_files.add(text)
         return text
 
@@ -371,9 +370,12 @@ def install(
         setattr(os, name, lambda *args: None)
     os.supports_follow_symlinks = os.supports_dir_fd = os.supports_fd = set()
     out, err = TextOutput("<stdout>", limit), TextOutput("<stderr>", limit)
-    sys.stdout = sys.__stdout__ = out
-    sys.stderr = sys.__stderr__ = err
-    sys.stdin = sys.__stdin__ = TextInput(stdin or b"")
+    sys.stdout = out
+    setattr(sys, "__stdout__", sys.stdout)  # noqa: B010
+    sys.stderr = err
+    setattr(sys, "__stderr__", sys.stderr)  # noqa: B010
+    sys.stdin = TextInput(stdin or b"")
+    setattr(sys, "__stdin__", sys.stdin)  # noqa: B010
     return out, err
 
 
@@ -423,8 +425,10 @@ def _system(world: World) -> dict[str, Callable[..., Any]]:
         found = world.ask("stat" if follow_symlinks else "lstat", path)
         mode = _KINDS[found["kind"]] | found["mode"]
         moment = found["mtime"]
+        times = {f"st_{letter}time": moment for letter in "mac"}
+        times |= {f"st_{letter}time_ns": int(moment * 1e9) for letter in "mac"}
         plain = (mode, 0, 0, found["nlink"], found["uid"], found["gid"], found["size"], *[int(moment)] * 3)
-        return os.stat_result(plain, {"st_mtime": moment, "st_atime": moment, "st_ctime": moment})
+        return os.stat_result(plain, times)
 
     def listdir(path: Any = ".") -> list[str]:
         names = list(world.ask("list", "." if path is None else path))

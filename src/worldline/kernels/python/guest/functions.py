@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -235,7 +235,7 @@ def _generator(
     code: Code,
     body: Callable[[Frame], Iterator[Any]],
 ) -> Callable[..., Any]:
-    def steps(frame: Frame) -> Iterator[Any]:
+    def steps(frame: Frame) -> Generator[Any, Any, Any]:
         try:
             yield from body(frame)
         except BaseException as error:

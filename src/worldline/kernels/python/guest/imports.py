@@ -120,7 +120,7 @@ _DENIED: dict[str, set[str]] = {
     "codecs": {"register"},
     "warnings": {"warn_explicit"},
     "unittest": {"IsolatedAsyncioTestCase"},
-    "time": {"perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns",
+    "time": {"perf_counter_ns", "monotonic_ns", "process_time", "process_time_ns",
              "thread_time", "thread_time_ns", "clock_gettime", "clock_settime"},
 }  # fmt: skip
 _SYS = {
@@ -226,8 +226,6 @@ def _sleep(seconds: float) -> None:
 
 
 def _time() -> float:
-    if slept:
-        abstain("the clock after a sleep")
     return access.clock().timestamp()
 
 
@@ -272,6 +270,7 @@ def _replacements(name: str) -> dict[str, Any]:
             found[key] = _with_now(getattr(time, key))
         found["strftime"] = lambda form, when=None: time.strftime(form, when or time.gmtime(_time()))
         found["asctime"] = lambda when=None: time.asctime(when or time.gmtime(_time()))
+        found |= dict.fromkeys(("perf_counter", "monotonic", "process_time", "thread_time"), _counter)
         found["timezone"], found["tzname"], found["daylight"], found["altzone"] = 0, ("UTC", "UTC"), 0, 0
         return found
     if name == "operator":
@@ -299,6 +298,32 @@ def _warn(f: Frame, args: list[Any], named: dict[str, Any]) -> None:
     from .warning import warn
 
     warn(f, *args, **named)
+
+
+class _Elapsed(float):
+    """A reading of a clock that runs on: differences may be shown as far as they are nothing."""
+
+    def __sub__(self, other: Any) -> Any:
+        return _Elapsed(float(self) - float(other))
+
+    def __format__(self, spec: str) -> str:
+        if spec in (".0f", ".1f", ".2f") and self < 100:
+            return float.__format__(self, spec)
+        abstain("a measured time")
+
+    def __round__(self, digits: Any = None) -> Any:
+        if digits is None or digits > 2 or self > 100:
+            abstain("a measured time")
+        return round(float(self), digits)
+
+    def _refuse(self, *args: Any) -> Any:
+        abstain("a measured time")
+
+    __repr__ = __str__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __int__ = __add__ = __radd__ = _refuse
+
+
+def _counter() -> _Elapsed:
+    return _Elapsed(100_000.0 + sum(slept))
 
 
 def _with_now(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -344,6 +369,7 @@ def preload() -> None:
     for name in (*MODULES, *_ALSO.split()):
         importlib.import_module(name)
     time.strptime("2026", "%Y")
+    _settle()
     "x".encode("idna")
 
 
@@ -358,6 +384,20 @@ def absolute(name: str | None, level: int, top: dict[str, Any]) -> str:
     if level > len(parts):
         raise ImportError("attempted relative import beyond top-level package")
     return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
+
+
+def _settle() -> None:
+    """Give library code the virtual clock, and our way of showing errors."""
+    from .tracebacks import unittest_text
+
+    host: Any = time
+    host.time = _time
+    host.perf_counter = host.monotonic = lambda: 100_000.0 + sum(slept)
+    host.sleep = _sleep
+    import unittest.result
+
+    shown: Any = unittest.result.TestResult
+    shown._exc_info_to_string = lambda self, err, test: unittest_text(err[1], test.failureException)
 
 
 def load(name: str, *, whole: bool) -> Any:

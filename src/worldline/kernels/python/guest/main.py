@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 import posixpath
+import signal
 import socket
 import sys
 import types
@@ -32,9 +33,8 @@ _PROGRAMS = ("json.tool", "calendar", "base64")
 
 def main(control: int) -> None:
     """Serve connections that arrive over the socket with this descriptor, until it closes."""
-    import signal
-
     imports.preload()
+    seal.prepare()
     tracebacks.read_library()
     # What library code learns about its caller (`type()`, `namedtuple`, ...) is the script's module.
     vars(expressions)["__name__"] = "__main__"
@@ -43,6 +43,7 @@ def main(control: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 50, 50)
     with socket.socket(fileno=control) as connection:
         while True:
             message, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
@@ -63,8 +64,14 @@ def _serve(sock: socket.socket) -> None:
         if request.get("strict") and not sealed:
             channel.send({"unknown": "no system call filter on this machine"})
             return
-        channel.send(_run(channel, request))
-    except (Closed, Abstain):
+        try:
+            answer = _run(channel, request)
+        except Closed:
+            raise
+        except BaseException as error:
+            answer = {"unknown": abstained() or f"{type(error).__name__} in the kernel: {error}"}
+        channel.send(answer)
+    except Closed:
         return
 
 
@@ -80,7 +87,6 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     )
     builtin_names.BUILTINS["open"] = open
     access.set_clock(datetime.datetime.fromtimestamp(request["now"], datetime.timezone.utc))  # noqa: UP017
-    tracebacks.set_library(request["library"])
     sys.argv[:] = request["argv"]
     try:
         status = _script(request, world)
@@ -306,7 +312,7 @@ def _evaluator(uses_sets: bool) -> Any:
         variables = f.vars if top is None else top
         source = Source("<string>", [])
         try:
-            tree = ast.parse(text.strip(" \t") if mode == "eval" else text, "<string>", mode)
+            tree: ast.AST = ast.parse(text.strip(" \t") if mode == "eval" else text, "<string>", mode)
         except SyntaxError as error:
             error.__traceback__ = None
             raise
@@ -318,6 +324,7 @@ def _evaluator(uses_sets: bool) -> Any:
         try:
             if isinstance(tree, ast.Expression):
                 return compiler.expression(tree.body)(frame)
+            assert isinstance(tree, ast.Module)
             compiler.body(tree.body)(frame)
         except BaseException as error:
             note(error, frame)

@@ -12,12 +12,14 @@ import ctypes
 import errno
 import os
 import platform
+import resource
+import signal
 import struct
 import sys
 import threading
 from typing import Any
 
-__all__ = ["seal"]
+__all__ = ["parsing", "prepare", "seal"]
 
 _FORBIDDEN = (
     "open", "os.", "socket.", "subprocess.", "ctypes.", "pty.", "fcntl.", "mmap.", "sqlite3.", "import", "pdb.",
@@ -63,10 +65,7 @@ def seal(*, seconds: float, memory: int) -> bool:
 
 
 def _limit(seconds: float, memory: int) -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-        import signal
-
+    with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -89,11 +88,11 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         os._exit(_VIOLATION)
 
 
-def _filter_calls() -> bool:
-    """Install a seccomp filter that kills the process on any other system call."""
+def prepare() -> None:
+    """Build the system call filter, so that closing a process off costs little."""
     known = _ALLOWED_CALLS.get(platform.machine())
     if sys.platform != "linux" or known is None:
-        return False
+        return
     architecture, blind, numbers = known
     kill, missing, allow = 0x80000000, 0x00050000 | errno.ENOENT, 0x7FFF0000
     program = [(0x20, 0, 0, 4), (0x15, 1, 0, architecture), (0x06, 0, 0, kill), (0x20, 0, 0, 0)]
@@ -102,8 +101,18 @@ def _filter_calls() -> bool:
         program.append((0x15, rest if position < len(blind) else rest + 1, 0, number))
     program += [(0x06, 0, 0, kill), (0x06, 0, 0, missing), (0x06, 0, 0, allow)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
-    header = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
-    libc = ctypes.CDLL(None, use_errno=True)
+    header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
+    _prepared[:] = [ctypes.CDLL(None, use_errno=True), code, header]
+
+
+_prepared: list[Any] = []
+
+
+def _filter_calls() -> bool:
+    """Install a seccomp filter that kills the process on any other system call."""
+    if not _prepared:
+        return False
+    libc, _, header = _prepared
     if libc.prctl(38, 1, 0, 0, 0) != 0:  # PR_SET_NO_NEW_PRIVS
         return False
-    return bool(libc.prctl(22, 2, ctypes.create_string_buffer(header), 0, 0) == 0)  # PR_SET_SECCOMP, filter mode
+    return bool(libc.prctl(22, 2, header, 0, 0) == 0)  # PR_SET_SECCOMP, filter mode

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any, cast
 
 from .frames import abstain
 
@@ -24,9 +25,6 @@ class _Sink(io.RawIOBase):
             abstain("more output than fits")
         return len(data)
 
-    def close(self) -> None:
-        """Nothing: what was written is read afterwards."""
-
     def fileno(self) -> int:
         raise io.UnsupportedOperation("fileno")
 
@@ -37,7 +35,7 @@ class TextOutput(io.TextIOWrapper):
     def __init__(self, name: str, limit: int) -> None:
         self.sink = _Sink(limit)
         errors = "backslashreplace" if name == "<stderr>" else "surrogateescape"
-        super().__init__(io.BufferedWriter(self.sink), "utf-8", errors, write_through=name == "<stderr>")  # type: ignore[arg-type]
+        super().__init__(io.BufferedWriter(cast(Any, self.sink)), "utf-8", errors, write_through=name == "<stderr>")
         self._shown = name
 
     @property
@@ -59,7 +57,7 @@ class TextInput(io.TextIOWrapper):
     """Standard input."""
 
     def __init__(self, data: bytes) -> None:
-        super().__init__(io.BufferedReader(io.BytesIO(data)), "utf-8", "surrogateescape")  # type: ignore[arg-type]
+        super().__init__(io.BufferedReader(io.BytesIO(data)), "utf-8", "surrogateescape")
 
     @property
     def name(self) -> str:

@@ -8,18 +8,27 @@ from __future__ import annotations
 import ast
 import io
 import itertools
+import json
 import linecache
 import os
 import sys
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from .frames import Entry, abstain, entries
 from .suggestions import suggestion
 
-__all__ = ["LIBRARY", "format_error", "format_syntax_error", "line_key", "read_library", "set_library",
-           "traceback_functions"]  # fmt: skip
+__all__ = [
+    "LIBRARY",
+    "format_error",
+    "format_syntax_error",
+    "line_key",
+    "read_library",
+    "traceback_functions",
+    "unittest_text",
+]
 
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -200,6 +209,8 @@ def _syntax_lines(error: SyntaxError) -> str:
     lines.append(f"    {shown}\n")
     if error.offset is not None:
         offset, end = error.offset, error.end_offset
+        if type(error) is IndentationError:
+            end = offset
         end = offset if end in (None, 0) or (error.end_lineno or error.lineno) != error.lineno else end
         if (error.end_lineno or error.lineno) != error.lineno:
             end = len(text) + 1
@@ -213,13 +224,8 @@ def _syntax_lines(error: SyntaxError) -> str:
     return "".join(lines)
 
 
-# Frames of library code carry the host's line numbers; real ones come from the recorded table.
 _LIBRARY: dict[str, dict[str, int]] = {}
-
-
-def set_library(table: dict[str, dict[str, int]]) -> None:
-    """Set where lines of library code stand in Debian's Python 3.11.2: by file, then `function:stripped line`."""
-    _LIBRARY.update(table)
+"""Where lines of library code stand in Debian's Python 3.11.2, by file and `line_key`; the host's may be another."""
 
 
 def library_entry(entry: Entry) -> Entry:
@@ -232,7 +238,7 @@ def library_entry(entry: Entry) -> Entry:
     table = _LIBRARY.get(name)
     if table is None:
         abstain(f"a traceback through the library module {name}")
-    text = linecache.cache.get(entry.filename, (0, 0, [], ""))[2]
+    text = linecache.getlines(entry.filename)
     source = text[entry.line - 1].rstrip("\n") if 0 < entry.line <= len(text) else ""
     line = table.get(line_key(entry.name, source))
     if line is None:
@@ -249,13 +255,24 @@ def line_key(function: str, line: str) -> str:
 def read_library() -> None:
     """Read the sources of library code that tracebacks go through, before the process is closed off."""
     root = os.path.dirname(os.__file__)
+    _LIBRARY.update(json.loads(Path(__file__).parent.with_name("library_lines.json").read_text("utf-8")))
     for name in LIBRARY:
-        linecache.getlines(os.path.join(root, name))
+        linecache.getlines(f"{root}/{name}")
 
 
 def _library_name(path: str) -> str:
     root = os.path.dirname(os.__file__)
     return os.path.relpath(path, root)
+
+
+def unittest_text(error: BaseException, failure: type[BaseException]) -> str:
+    """What `unittest` shows for a test that did not pass: the frames of the test, not its own."""
+    kept = [entry for entry in entries(error) if entry.frame is not None or "/unittest/" not in entry.filename]
+    if error.__cause__ is not None or error.__context__ is not None or isinstance(error, BaseExceptionGroup):
+        abstain("a test that failed while it handled another exception")
+    head = ["Traceback (most recent call last):\n", *format_entries(kept)] if kept else []
+    del failure
+    return "".join([*head, *format_only(error)])
 
 
 def traceback_functions() -> dict[str, Callable[..., Any]]:
@@ -288,8 +305,21 @@ def traceback_functions() -> dict[str, Callable[..., Any]]:
 
         return function
 
-    names = ("print_tb", "extract_tb", "format_tb", "walk_tb", "print_stack", "extract_stack", "format_stack",
-             "TracebackException", "StackSummary", "FrameSummary", "format_list", "print_last", "clear_frames")  # fmt: skip
+    names = [
+        "print_tb",
+        "extract_tb",
+        "format_tb",
+        "walk_tb",
+        "print_stack",
+        "extract_stack",
+        "format_stack",
+        "TracebackException",
+        "StackSummary",
+        "FrameSummary",
+        "format_list",
+        "print_last",
+        "clear_frames",
+    ]
     made: dict[str, Callable[..., Any]] = {name: refuse(name) for name in names}
     ours = (format_exc, print_exc, format_exception, print_exception, format_exception_only)
     made |= {f.__name__: f for f in ours}
