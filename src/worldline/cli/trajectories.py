@@ -35,6 +35,7 @@ from worldline.types import JsonDict, Source, Trajectory
 __all__ = ["export_command", "import_command", "inspect_command"]
 
 _SHOWN_SKIPS = 5
+_DISTINCT_REASONS = 100
 _PATH = click.Path(exists=True, path_type=Path)
 _OUT = click.Path(path_type=Path, dir_okay=False)
 
@@ -46,7 +47,11 @@ class _Input:
     files: dict[Path, Detection] = field(default_factory=dict)
     ignored: list[tuple[Path, str]] = field(default_factory=list)
     """Files of a folder that are no trajectories, and why."""
-    skipped: list[SkippedRecord] = field(default_factory=list)
+    skipped: int = 0
+    """Records left out of the files that were read."""
+    examples: list[str] = field(default_factory=list)
+    """Messages of the first of them."""
+    reasons: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, path: Path, format: str | None) -> _Input:
@@ -75,12 +80,16 @@ class _Input:
         """Yield the trajectories of all files."""
         for file, detection in self.files.items():
             yield from read_trajectories(
-                file, format=detection.name, skip_bad=skip_bad, on_skip=self.skipped.append, source=source
+                file, format=detection.name, skip_bad=skip_bad, on_skip=self.skip, source=source
             )
 
-    def reasons(self) -> JsonDict:
-        """Count the reasons records were left out for."""
-        return dict(Counter(item.reason for item in self.skipped).most_common())
+    def skip(self, record: SkippedRecord) -> None:
+        """Count a record that is left out; a file of nothing but bad records must not fill the memory."""
+        self.skipped += 1
+        if len(self.examples) < _SHOWN_SKIPS:
+            self.examples.append(record.error.message)
+        known = record.reason in self.reasons or len(self.reasons) < _DISTINCT_REASONS
+        self.reasons[record.reason if known else "other"] += 1
 
 
 @contextmanager
@@ -156,19 +165,19 @@ def _report_input(console: Console, read: _Input) -> None:
 def _report_skips(console: Console, read: _Input) -> None:
     if not read.skipped:
         return
-    console.print(f"left out {len(read.skipped):,} bad records", style="yellow", highlight=False)
-    for item in read.skipped[:_SHOWN_SKIPS]:
-        console.print(f"  {item.error.message}", markup=False, highlight=False, soft_wrap=True)
-    if len(read.skipped) > _SHOWN_SKIPS:
-        console.print(f"  and {len(read.skipped) - _SHOWN_SKIPS:,} more; --json counts all reasons", highlight=False)
+    console.print(f"left out {read.skipped:,} bad records", style="yellow", highlight=False)
+    for message in read.examples:
+        console.print(f"  {message}", markup=False, highlight=False, soft_wrap=True)
+    if read.skipped > len(read.examples):
+        console.print(f"  and {read.skipped - len(read.examples):,} more; --json counts all reasons", highlight=False)
 
 
 def _input_record(read: _Input) -> JsonDict:
     return {
         "files": [{"path": str(f), "format": d.name, "why": d.why} for f, d in read.files.items()],
         "ignored": [{"path": str(file), "why": why} for file, why in read.ignored],
-        "skipped": len(read.skipped),
-        "skipped_reasons": read.reasons(),
+        "skipped": read.skipped,
+        "skipped_reasons": dict(read.reasons.most_common()),
     }
 
 
