@@ -141,6 +141,13 @@ def _hold_namespace(mapping: _Mapping) -> int:
 
 _SETUP = r"""
 set -e
+if [ "$UID" = 0 ]; then
+  mkdir -m 700 /run/.usr
+  mkdir /run/.usr/over /run/.usr/work
+  touch -r /usr /run/.usr/over
+  overlay="lowerdir=/usr,upperdir=/run/.usr/over,workdir=/run/.usr/work,userxattr,volatile"
+  if mount -n -t overlay overlay -o "$overlay" /usr; then mount -n -t tmpfs -o "size=$TMPFS_SIZE" tmpfs /usr/local; fi
+fi
 tar -xpf - -C / --numeric-owner --delay-directory-restore --warning=no-timestamp $TAR_OPTIONS_BOX <&$1 2>/run/.layout ||
   { head -c 300 /run/.layout >&2; exit 97; }
 rm -f /run/.layout
@@ -152,7 +159,7 @@ fi
 if [ "$5" = merged ]; then exec 2>&1; fi
 cd -- "$6"
 shift 6
-unset TAR_OPTIONS_BOX SHLVL OLDPWD _
+unset TMPFS_SIZE overlay TAR_OPTIONS_BOX SHLVL OLDPWD _
 exec 7>&2 2>/dev/null
 "$@" 2>&7 7>&- || exit
 """
@@ -277,6 +284,7 @@ class Box:
         }
         if self.rootless:
             values["TAR_OPTIONS_BOX"] = "--no-same-owner"
+        values["TMPFS_SIZE"] = str(self.limits.disk)
         command = ["--clearenv"]
         for name, value in values.items():
             command += ["--setenv", name, value]
