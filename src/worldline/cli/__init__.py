@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -58,7 +59,18 @@ def main() -> None:
         exc.show()
         sys.exit(exc.exit_code)
     except WorldlineError as exc:
-        click.echo(f"error: {exc.message}", err=True)
-        if exc.hint:
-            click.echo(f"  hint: {exc.hint}", err=True)
+        _show_error(exc)
         sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read standard output has gone (`| head`): end as other programs do, without a message. What is
+        # still in the buffer must not be tried again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def _show_error(error: WorldlineError) -> None:
+    from worldline.cli.text import visible
+
+    click.echo(f"error: {visible(error.message)}", err=True)
+    if error.hint:
+        click.echo(f"  hint: {visible(error.hint)}", err=True)

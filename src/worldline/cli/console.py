@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import readline
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 from rich.console import Console
 
 from worldline.cli.show import explain, show_step
-from worldline.errors import WorldlineError
+from worldline.cli.text import json_text, print_text, visible
+from worldline.errors import InputError, WorldlineError
 from worldline.formats import write_trajectories
 from worldline.sessions import EventStore, Session
 
@@ -27,7 +29,10 @@ HELP = """\
 :save FILE   write the session as a trajectory
 :help        this list
 :quit        leave; `worldline play DOMAIN --session ID` goes on later
-Anything else is an action of the world."""
+Anything else is an action of the world. Ctrl-C drops a line or stops a step; Ctrl-D leaves."""
+
+_META = re.compile(r":([a-z]+)(?:\s+(.*))?\s*\Z")
+"""A command about the world. The shell's own `:` is followed by a blank, a bracket or nothing."""
 
 
 class Player:
@@ -70,41 +75,47 @@ class Player:
             while True:
                 try:
                     line = input(self._prompt())
+                    if line.strip() in (":quit", ":q"):
+                        break
+                    if line.strip():
+                        runner.run(self._answer(line))
                 except EOFError:
+                    self._say("")
                     break
                 except KeyboardInterrupt:
-                    self._console.print()
+                    self._say("")
                     continue
-                if line.strip() in (":quit", ":q"):
-                    break
-                if line.strip():
-                    runner.run(self._answer(line))
-                if self.session.done:
+                except UnicodeDecodeError as error:
+                    self._complain(f"the line is not UTF-8: {error}")
+                    continue
+                if self.session.done and line.strip():
                     self._say("the session has ended; :rewind goes back, :quit leaves")
         for session in self._worldlines[1:]:
             session.close()
 
     async def _answer(self, line: str) -> None:
+        meta = _META.match(line)
         try:
-            if line.startswith(":"):
-                await self._meta(line[1:].strip())
+            if meta is not None:
+                await self._meta(meta.group(1), (meta.group(2) or "").strip())
                 return
             result = await self.session.step({"command": line})
         except WorldlineError as error:
-            self._console.print(str(error), style="red", markup=False)
+            if self._as_json:
+                print_text(json_text({"turn": None, "error": error.as_record()}) + "\n")
+            else:
+                self._complain(str(error))
             return
         if self._as_json:
-            self._console.out(json.dumps(result.as_record(), ensure_ascii=False), highlight=False)
+            print_text(json_text(result.as_record()) + "\n")
         else:
             show_step(self._console, result)
 
-    async def _meta(self, line: str) -> None:
-        name, _, rest = line.partition(" ")
+    async def _meta(self, name: str, rest: str) -> None:
         command = self._commands.get(name)
         if command is None:
-            self._console.print(f"there is no :{name}; :help lists what there is", style="red", markup=False)
-            return
-        pending = command(rest.strip())
+            raise InputError(f"there is no :{name}", hint=":help lists what there is")
+        pending = command(rest)
         if asyncio.iscoroutine(pending):
             await pending
 
@@ -116,7 +127,9 @@ class Player:
             explain(self._console, prediction)
 
     def _state(self, _: str) -> None:
-        self._console.print_json(json.dumps(self.session.state, ensure_ascii=False, default=str))
+        self._console.print(
+            visible(json.dumps(self.session.state, ensure_ascii=False, default=str, indent=2)), markup=False
+        )
 
     async def _fork(self, _: str) -> None:
         self._worldlines.append(await self.session.fork())
@@ -124,8 +137,9 @@ class Player:
         self._say(f"now on worldline {self._current} (session {self.session.id})")
 
     def _switch(self, rest: str) -> None:
-        if rest.isdigit() and int(rest) < len(self._worldlines):
-            self._current = int(rest)
+        if not rest.isdecimal() or int(rest) >= len(self._worldlines):
+            raise InputError(f"there is no worldline {rest or '(none given)'}", hint=":worldlines lists them")
+        self._current = int(rest)
         self._list("")
 
     def _list(self, _: str) -> None:
@@ -134,7 +148,9 @@ class Player:
             self._say(f"{mark} {number}  session {session.id}, {len(session.turns)} turns")
 
     async def _rewind(self, rest: str) -> None:
-        await self.session.rewind(int(rest) if rest.isdigit() else 1)
+        if rest and not rest.isdecimal():
+            raise InputError(f"cannot rewind {rest!r} turns", hint=":rewind N, N a number")
+        await self.session.rewind(int(rest or 1))
         self._say(f"{len(self.session.turns)} turns stand")
 
     def _save(self, rest: str) -> None:
@@ -147,8 +163,11 @@ class Player:
             return ""
         state = self.session.state
         where = str(state.get("cwd", ""))
-        return f"{where} $ " if where else "$ "
+        return f"{visible(where)} $ " if where else "$ "
 
     def _say(self, text: str) -> None:
         if not self._as_json:
             self._console.print(text, style="dim", markup=False, highlight=False)
+
+    def _complain(self, text: str) -> None:
+        self._console.print(visible(text), style="red", markup=False, highlight=False)

@@ -13,10 +13,12 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from worldline import __version__
 from worldline.cli.options import json_flag
+from worldline.cli.text import visible
 from worldline.errors import WorldlineError
 
 __all__ = ["doctor"]
@@ -155,5 +157,7 @@ def _print(findings: list[Finding]) -> None:
     table = Table(show_header=False, box=None)
     for finding in findings:
         mark = "[green]works[/]" if finding.works else ("[red]broken[/]" if finding.needed else "[yellow]missing[/]")
-        table.add_row(mark, finding.name, finding.detail, "" if finding.works else finding.advice)
-    Console().print(table, highlight=False)
+        advice = "" if finding.works else finding.advice
+        table.add_row(mark, *(escape(visible(text)) for text in (finding.name, finding.detail, advice)))
+    console = Console()
+    (console if console.is_terminal else Console(width=180)).print(table, highlight=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from worldline.cli.text import json_text, print_text
 from worldline.errors import StorageError, boundary
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def model_option(function: F) -> F:
         click.option("--models", type=file, help="Models file instead of the usual ones."),
         click.option("--model-cache", type=file, help="Keep answers in FILE and never ask the same twice."),
     )
-    for option in options:
+    for option in reversed(options):
         function = option(function)
     return function
 
@@ -63,9 +62,9 @@ def write_json(path: Path, value: Any) -> None:
     Raises:
         StorageError: The file cannot be written.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    text = json_text(value, indent=2) + "\n"
     if str(path) == "-":
-        sys.stdout.write(text)
+        print_text(text)
         return
     with boundary(StorageError, f"writing {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,31 +4,47 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 import platformdirs
 from rich.console import Console
 
 from worldline.cli.options import chosen_model, json_flag, model_option
-from worldline.errors import ActionError, InputError, SessionError, WorldlineError
+from worldline.cli.text import json_text, print_text, visible
+from worldline.errors import ActionError, InputError, SessionError, StorageError, WorldlineError
 from worldline.sessions import EventStore, Session
+from worldline.types import Action
 
 __all__ = ["play"]
 
 
 @click.command()
 @click.argument("domain", metavar="DOMAIN")
-@click.option("--world", "world_file", type=click.Path(exists=True, path_type=Path), help="World file; default: empty.")
+@click.option(
+    "--world", "world_file", type=click.Path(exists=True, path_type=Path), help="World file; default: an empty home."
+)
 @click.option("--engine", default="grounded", show_default=True, help="grounded, kernel, recall or model.")
 @click.option("--actions", type=click.File("rb"), help="Actions, one JSON value a line (`-`: standard input).")
 @click.option("--session", "session_id", help="Name of the session; one that exists goes on where it was.")
+@click.option("--append", is_flag=True, help="All --actions are new, also where the session has turns already.")
 @click.option("--store", type=click.Path(path_type=Path), help="Event log; default: in the user's state folder.")
-@click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True)
-@click.option("--on-abstain", type=click.Choice(["guess", "error", "real"]), default="guess", show_default=True)
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="What an answer of kernel or memory must reach to count.",
+)
+@click.option(
+    "--on-abstain",
+    type=click.Choice(["guess", "error", "real"]),
+    default="guess",
+    show_default=True,
+    help="Where no source is sure: give the best guess, refuse the step, or ask a real shell in the sandbox.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of control rules and sampling.")
 @model_option
 @json_flag
@@ -38,6 +54,7 @@ def play(
     engine: str,
     actions: Any,
     session_id: str | None,
+    append: bool,
     store: Path | None,
     min_confidence: float,
     on_abstain: str,
@@ -49,7 +66,9 @@ def play(
 ) -> None:
     """Run a simulated world: type actions, or give --actions FILE.
 
-    With --json there is one JSON object per turn; a line that is not an action gives an object with `error`.
+    With --json there is one JSON object per turn; a line that is not an action, or has no answer, gives an object
+    with `line` and `error`, and the run goes on. Actions that the session's log holds already are passed over, so
+    that a run that was killed goes on by running the same command again.
     """
     log = EventStore(store or Path(platformdirs.user_state_dir("worldline")) / "sessions.db")
     chat = chosen_model(model, models, model_cache)
@@ -57,7 +76,7 @@ def play(
     session = _open(domain, world_file, engine, session_id, log, settings)
     try:
         if actions is not None:
-            asyncio.run(_run_actions(session, actions, as_json, skip=len(session.turns)))
+            asyncio.run(_run_actions(session, actions, as_json, append=append))
         else:
             from worldline.cli.console import Player
 
@@ -93,20 +112,34 @@ def _open(
     return world.session(engine, store=log, session_id=session_id, **settings)
 
 
-async def _run_actions(session: Session, lines: Any, as_json: bool, skip: int) -> None:
-    """Run a file of actions; the first `skip` good ones are in the log already."""
+async def _run_actions(session: Session, lines: Any, as_json: bool, *, append: bool) -> None:
     console = Console()
-    for number, value, error in _parse_lines(lines):
-        if error is None and skip:
-            try:
-                session.check(value)
-            except ActionError:
-                continue
-            skip -= 1
-            continue
-        if skip:
-            continue
+    logged = [] if append else [turn.action for turn in session.turns]
+    for number, value, error in _new_lines(session, _parse_lines(lines), logged):
         await _run_line(session, number, value, error, console, as_json)
+
+
+Line = tuple[int, Any, WorldlineError | None]
+
+
+def _new_lines(session: Session, lines: Iterator[Line], logged: Sequence[Action]) -> Iterator[Line]:
+    """Pass over the lines that were run before: up to the last action of the log.
+
+    A line between two logged ones is no turn because it had no answer then; what came after it has happened.
+    """
+    found = 0
+    while found < len(logged):
+        line = next(lines, None)
+        if line is None:
+            raise SessionError(
+                f"session {session.id} has {len(logged)} turns, and these are not the actions they came from",
+                hint="--append adds them to it, another --session starts anew",
+            )
+        try:
+            found += line[2] is None and session.check(line[1]) == logged[found]
+        except ActionError:
+            continue
+    yield from lines
 
 
 async def _run_line(
@@ -122,7 +155,9 @@ async def _run_line(
         if as_json:
             _emit({"turn": None, "line": number, "error": exc.as_record()})
         else:
-            console.print(f"line {number}: {exc}", style="red", markup=False)
+            console.print(f"line {number}: {visible(str(exc))}", style="red", markup=False)
+        if isinstance(exc, StorageError):
+            raise  # nothing that follows could be kept either
         return
     if as_json:
         _emit(result.as_record())
@@ -130,20 +165,18 @@ async def _run_line(
         show_step(console, result, prompt="$ ")
 
 
-def _parse_lines(lines: Any) -> Iterator[tuple[int, Any, WorldlineError | None]]:
+def _parse_lines(lines: Any) -> Iterator[Line]:
     """Yield `(line number, action, error)`; blank lines are skipped."""
     for number, raw in enumerate(lines, 1):
         if not raw.strip():
             continue
         try:
-            value = json.loads(raw.decode("utf-8"))
+            value = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
         except (ValueError, RecursionError) as exc:
             yield number, None, ActionError(f"not a line of JSON: {exc}", hint='expected {"command": "..."}')
             continue
         yield number, value, None
 
 
-def _emit(record: dict[str, Any], out: TextIO | None = None) -> None:
-    stream = out or sys.stdout
-    stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-    stream.flush()
+def _emit(record: dict[str, Any]) -> None:
+    print_text(json_text(record) + "\n")

@@ -5,18 +5,21 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from worldline.cli.text import visible
 from worldline.sessions import StepResult
 from worldline.types import Prediction
 
-__all__ = ["explain", "show_step", "summary_line"]
+__all__ = ["explain", "show_observation", "show_step", "summary_line"]
 
 _COLOURS = {"computed": "green", "recalled": "cyan", "generated": "yellow", "injected": "magenta", "mixed": "blue"}
+_STYLED_CHARACTERS = 100_000
+"""Longer output is printed plain: styling it would take seconds."""
 
 
 def show_step(console: Console, result: StepResult, *, prompt: str | None = None) -> None:
     """Print the action (where a prompt is given), the observation and where it came from."""
     if prompt is not None:
-        console.print(Text(prompt, style="bold") + Text(result.action.render()))
+        console.print(Text(prompt, style="bold") + Text(visible(result.action.render())))
     show_observation(console, result.prediction)
     console.print(summary_line(result), highlight=False)
 
@@ -50,30 +53,33 @@ def summary_line(result: StepResult) -> Text:
 
 def explain(console: Console, prediction: Prediction) -> None:
     """Print where each piece of an observation came from: `:why`."""
-    evidence = prediction.extra.get("evidence", "")
-    console.print(
-        f"origin      {prediction.origin}" + (" (a guess: the engine abstained)" if prediction.abstained else "")
-    )
-    console.print(f"confidence  {prediction.confidence:.3f}", highlight=False)
-    if evidence:
-        console.print(f"evidence    {evidence}", markup=False, highlight=False)
+
+    def say(text: str, style: str = "") -> None:
+        console.print(Text(visible(text), style=style), soft_wrap=True)
+
+    say(f"origin      {prediction.origin}" + (" (a guess: the engine abstained)" if prediction.abstained else ""))
+    say(f"confidence  {prediction.confidence:.3f}")
+    if prediction.extra.get("evidence"):
+        say(f"evidence    {prediction.extra['evidence']}")
     if prediction.extra.get("classes"):
-        console.print(f"classes     {', '.join(prediction.extra['classes'])}", markup=False, highlight=False)
+        say(f"classes     {', '.join(prediction.extra['classes'])}")
     for span in prediction.spans:
         piece = prediction.observation.text[span.start : span.end]
         shown = repr(piece if len(piece) <= 60 else piece[:57] + "...")
-        console.print(
-            f"  {span.start}..{span.end} {span.origin} {span.confidence:.2f} {shown}", markup=False, highlight=False
-        )
+        say(f"  {span.start}..{span.end} {span.origin} {span.confidence:.2f} {shown}")
     if prediction.reasoning:
-        console.print("reasoning", style="bold")
-        console.print(prediction.reasoning, markup=False, highlight=False)
+        say("reasoning", "bold")
+        say(prediction.reasoning)
     if "model_error" in prediction.extra:
-        console.print(f"model error {prediction.extra['model_error']['message']}", markup=False, style="red")
+        say(f"model error {prediction.extra['model_error']['message']}", "red")
 
 
 def _print_stream(console: Console, text: str, style: str) -> None:
     if not text:
         return
-    visible = "".join(c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    console.print(Text(visible, style=style), end="" if visible.endswith("\n") else "\n", soft_wrap=True)
+    shown = visible(text)
+    end = "" if shown.endswith("\n") else "\n"
+    if console.is_terminal and len(shown) <= _STYLED_CHARACTERS:
+        console.print(Text(shown, style=style), end=end, soft_wrap=True)
+    else:
+        console.file.write(shown + end)
