@@ -43,7 +43,7 @@ class TurnScore(Frozen):
     seconds: float
     classes: tuple[str, ...] = ()
     failure: str | None = None
-    """Type of the error that kept the engine from answering; counted as wrong."""
+    """Type of the error that kept the engine from answering (counted as wrong), or its model (its guess counts)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,7 @@ class BenchRow(Frozen):
     exact_answered: float | None
     """Exact among the turns that were answered; guesses of abstentions left out."""
     failures: int
+    """Turns in which an error kept the engine, or the model inside it, from answering."""
     exact_at_coverage: dict[str, float | None]
     """Exact among the most confident 50, 70 and 90% of turns; ties in expectation."""
     auroc: float | None

@@ -19,6 +19,8 @@ __all__ = ["EngineFactory", "run", "score_trajectory"]
 
 EngineFactory = Callable[[WorldSpec], Engine]
 
+_PASSING = {"EndpointError", "RateLimitError", "ModelTimeoutError"}
+"""Failures that another run may not meet."""
 _WORST = Comparison(exact=False, error_agrees=False, rouge_l=0.0, structured=False)
 
 
@@ -36,7 +38,8 @@ def run(
         trajectories: Observed trajectories; every turn is scored.
         factory: Builds the engine for a trajectory's world.
         memory: What is recorded, to tell the knowable slice.
-        journal: Where finished trajectories are kept; those already in it are not run again.
+        journal: Where finished trajectories are kept; those already in it are not run again. One in which a
+            model's endpoint failed is not kept, so that the next run asks again.
         on_done: Called after each trajectory, for progress.
     """
     scores: list[TurnScore] = []
@@ -45,7 +48,7 @@ def run(
             done = journal.get(trajectory.id) if journal is not None else None
             if done is None:
                 done = runner.run(score_trajectory(trajectory, factory, memory))
-                if journal is not None:
+                if journal is not None and not any(score.failure in _PASSING for score in done):
                     journal.add(trajectory.id, done)
             scores.extend(done)
             if on_done is not None:
@@ -123,8 +126,16 @@ def _score(
         silent=_silent(turn.observation),
         seconds=seconds,
         classes=tuple(prediction.extra.get("classes", ())) if prediction else (),
-        failure=type(failure).__name__ if failure else None,
+        failure=_failure(prediction, failure),
     )
+
+
+def _failure(prediction: Prediction | None, error: WorldlineError | None) -> str | None:
+    """What kept the engine, or the model inside it, from answering."""
+    if error is not None:
+        return type(error).__name__
+    inside = prediction.extra.get("model_error") if prediction is not None else None
+    return str(inside["type"]) if inside else None
 
 
 def _silent(truth: Observation) -> bool:

@@ -16,6 +16,7 @@ def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
     """Lay out bench rows; shares in percent."""
     table = Table(title=title, title_justify="left", header_style="bold")
     table.add_column("engine")
+    failed = any(row.failures for row in rows)
     for column in (
         "exact",
         "95% CI",
@@ -30,6 +31,7 @@ def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
         "@90%",
         "AUROC",
         "s/1000",
+        *(["failed"] if failed else []),
     ):
         table.add_column(column, justify="right")
     for row in rows:
@@ -47,6 +49,7 @@ def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
             *(_percent(value) for value in row.exact_at_coverage.values()),
             "-" if row.auroc is None else f"{row.auroc:.3f}",
             "-" if row.seconds_per_1000 is None else f"{row.seconds_per_1000:.2f}",
+            *([str(row.failures)] if failed else []),
         )
     return table
 

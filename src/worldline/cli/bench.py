@@ -26,7 +26,12 @@ def bench() -> None:
 
 @bench.command("real")
 @click.option("--domain", default="terminal", show_default=True, help="Domain to measure.")
-@click.option("--engine", "engines", multiple=True, help="Engine or baseline; repeat for several rows.")
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    help="Engine or baseline; repeat for several rows. Default: the baselines and grounded.",
+)
 @click.option(
     "--split", type=click.Choice(["train", "dev", "test"]), default="test", show_default=True, help="Recorded split."
 )
@@ -36,7 +41,13 @@ def bench() -> None:
 @click.option("--offline-only", is_flag=True, help="Leave out tasks with a command that needs the network.")
 @click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
 @click.option("--ceiling", is_flag=True, help="Add what the real shell answers today (needs the sandbox).")
-@click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True)
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="What an answer of kernel or memory must reach to count.",
+)
 @click.option("--failures", is_flag=True, help="Also count the last engine's wrong answers by program.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap and of sampling.")
 @model_option
@@ -117,9 +128,11 @@ def real(
 
 
 @bench.command("speed")
-@click.option("--split", type=click.Choice(["train", "dev", "test"]), default="test", show_default=True)
+@click.option(
+    "--split", type=click.Choice(["train", "dev", "test"]), default="test", show_default=True, help="Recorded split."
+)
 @click.option("--limit", type=click.IntRange(min=1), default=40, show_default=True, help="Sessions to run.")
-@click.option("--engine", default="grounded", show_default=True)
+@click.option("--engine", default="grounded", show_default=True, help="Engine to time.")
 @click.option("--sessions", type=click.IntRange(min=1), default=1000, show_default=True, help="Live sessions at once.")
 @click.option("--no-real", is_flag=True, help="Do not run the real shell beside it.")
 @json_file_option

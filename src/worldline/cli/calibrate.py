@@ -17,7 +17,7 @@ __all__ = ["calibrate"]
 
 
 @click.command()
-@click.option("--domain", default="terminal", show_default=True)
+@click.option("--domain", default="terminal", show_default=True, help="Domain to calibrate.")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="Trajectories instead of our dev split.")
 @click.option(
     "--memory", "memory_data", type=click.Path(exists=True, path_type=Path), help="Instead of our train split."
