@@ -356,5 +356,5 @@ def missing_builtin(name: str) -> None:
     """Give up where real Python has a builtin that the kernel lacks."""
     import builtins
 
-    if hasattr(builtins, name):
+    if hasattr(builtins, name) or name in ("__builtins__", "__loader__", "__spec__", "__cached__", "__package__"):
         abstain(f"the builtin {name} is not supported")

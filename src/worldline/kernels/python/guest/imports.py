@@ -260,7 +260,8 @@ class _Random(random.Random):
 
 def _replacements(name: str) -> dict[str, Any]:
     if name == "random":
-        bound = [k for k, v in vars(random).items() if not k.startswith("_") and isinstance(v, types.MethodType)]
+        shared: Any = random
+        bound = [k for k, v in vars(random).items() if getattr(v, "__self__", None) is shared._inst]
         found: dict[str, Any] = {k: _seeded(k) for k in bound}
         found |= {"seed": _seed, "Random": _Random}
         return found
