@@ -56,7 +56,7 @@ def syntax_message(fault: SyntaxFault, text: str, shell: ShellSpec, first_line: 
         return f"{prefix}{message}\n{prefix}`{source}'\n", 2
     if message.startswith(("unexpected EOF while looking for matching", "syntax error: unexpected end of file")):
         return f"{prefix}{message}\n", 2
-    if message.startswith("unexpected argument") and "\n" not in message:
+    if message.startswith("unexpected argument") and shell.persist and "\n" not in message:
         return f"{prefix}{message}\n", 2
     return None
 

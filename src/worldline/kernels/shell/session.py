@@ -74,7 +74,7 @@ def wrap(script: Script, settled: Settled, step: Step, *, persist: bool) -> str:
         text = re.sub(r"\$(?:E?UID\b|\{E?UID\})", str(step.state.user_id), text)
     text = _EPOCH.sub(str(int(step.now.timestamp())), text)
     if not persist:
-        return text
+        return f'{text}\n{END} "$?"'
     return f"{_preamble(script, settled)}{text}\n{_report(script, settled)}"
 
 

@@ -17,6 +17,7 @@ from worldline.kernels.shell.core import CORE, Core
 from worldline.kernels.shell.disk import Disk
 from worldline.kernels.shell.files import KernelFiles, Trace
 from worldline.kernels.shell.messages import absent_message
+from worldline.kernels.shell.nested import run_nested
 from worldline.kernels.shell.programs import presence, program_path
 from worldline.kernels.shell.table import Table
 
@@ -321,15 +322,19 @@ def _runner(step: Step, context: BuiltinContext) -> Callable[[Sequence[str], str
 
     def run(argv: Sequence[str], stdin: str | None, env: Mapping[str, str]) -> Result:
         name = argv[0].rpartition("/")[2]
-        function = commands().get(name)
-        there = presence(step.state, name)
-        if there == "absent":
+        script = argv[0].rpartition("/")[0] not in ("", "/bin", "/usr/bin")
+        there = "present" if script else presence(step.state, name)
+        if there == "absent" or (script and not step.files(context.fs, context.cwd).exists(argv[0])):
             return Result(status=127)
-        if name == "true" or name == "false":
+        if name in ("true", "false") and not script:
             return Result(status=int(name == "false"))
-        core = CORE.get(name) if name in ("sleep", "test", "[") else None
+        function = None if script else commands().get(name)
+        core = CORE.get(name) if name in ("sleep", "test", "[") and not script else None
         if function is None and core is None:
-            raise Unknown(f"running {argv[0]} from another command")
+            slot = Slot()
+            slot.step, step.suspects = step, None
+            table = callbacks(slot, step.state, absolute="/" in argv[0])
+            return run_nested(argv, vfs=context.fs, cwd=context.cwd, env=env, stdin=stdin, callbacks=table)
         call = Call(
             argv[0],
             list(argv[1:]),

@@ -30,8 +30,8 @@ _SETTING = re.compile(
     r"getopts|pushd|popd|dirs|coproc|complete|bind|unset|IFS|OLDPWD|PS4|OPTIND|disown)(?![\w-])"
 )
 """What changes the shell in ways that its variables do not show."""
-_FATAL = re.compile(r"^\w+: line \d+: \w+: (?!command not found|readonly variable)[^\n]*\n\Z", re.MULTILINE)
-"""An unset variable under `set -u`, or `${NAME:?message}`, as the last thing said."""
+_FATAL = re.compile(r"^\w+: line \d+: (\w+): ([^\n]*)\n\Z", re.MULTILINE)
+"""A message about a variable, as the last thing said."""
 _FATAL_DASH = re.compile(r"^sh: \d+: \w+: (?!not found)[^\n]*\n\Z", re.MULTILINE)
 """`chmod` that takes a permission away from the owner."""
 
@@ -151,7 +151,7 @@ class _Run:
             step.barriers = Barriers(machine.vfs, settled.table, machine.restorer(settled.table))
             step.barriers.place(hidden)
         text = wrap(self.script, settled, step, persist=shell.persist)
-        if shell.persist and not self._reaches_end(text):
+        if not self._reaches_end(text):
             closed = self._close_heredoc(text, step)
             if closed is None:
                 step.unknown.append("the end of the command swallows what follows")
@@ -162,9 +162,6 @@ class _Run:
         outcome = machine.run(text, step)
         if outcome.error is not None:
             step.ended, step.status = False, outcome.status
-        if not shell.persist:
-            step.ended = False
-            step.status = outcome.status
         step.barriers.lift_all()
         only = None if hidden else step.suspects
         if only is None or only:
@@ -257,7 +254,7 @@ class _Run:
         if "exit: too many arguments" in stderr and not step.ended and len(self.script.analysis.commands) == 1:
             step.ended = True
             return 1
-        if step.ended and status == 1 and _FATAL.search(stderr) and self.state.shell.program == "bash":
+        if step.ended and status == 1 and _fatal(stderr, self.script.text) and self.state.shell.program == "bash":
             return 127
         if step.ended and status == 1 and _FATAL_DASH.search(stderr):
             return 2
@@ -305,6 +302,7 @@ class _Run:
             found.append(f"{after_cwd} may not be entered")
         after = settle(settled, script, step, table, after_cwd, status, persist=state.shell.persist)
         after.clock = step.now + timedelta(seconds=int(step.slept))
+        after.ended = after.ended and state.shell.persist
         return Attempt(
             observation=_observe(state, shown_out, shown_err, status),
             settled=after,
@@ -314,6 +312,14 @@ class _Run:
             written=tuple(sorted(_changed(settled.table, table))),
             limited=outcome.error is not None or outcome.truncated,
         )
+
+
+def _fatal(stderr: str, text: str) -> bool:
+    """Whether bash gave up over an unset variable: under `set -u`, or `${NAME:?message}`."""
+    match = _FATAL.search(stderr)
+    if match is None:
+        return False
+    return match[2] == "unbound variable" or re.search(rf"\$\{{{match[1]}:?\?", text) is not None
 
 
 def _shell_doubts(settled: Settled, script: Script, cwd: str) -> list[str]:

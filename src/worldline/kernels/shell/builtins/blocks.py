@@ -13,7 +13,25 @@ from worldline.kernels.shell.builtins.textio import escape, read, stdin
 
 __all__ = ["COMMANDS"]
 
-_OPERANDS = tuple("bs cbs conv count ibs if iflag iseek obs oflag of oseek seek skip status".split())
+_OPERANDS = frozenset(
+    (
+        "bs",
+        "cbs",
+        "conv",
+        "count",
+        "ibs",
+        "if",
+        "iflag",
+        "iseek",
+        "obs",
+        "oflag",
+        "of",
+        "oseek",
+        "seek",
+        "skip",
+        "status",
+    )
+)
 _CONVERSIONS = ("ucase", "lcase", "notrunc", "swab", "sync", "noerror", "fsync", "fdatasync", "excl", "nocreat")
 _LARGEST = 64 * 1024 * 1024
 
