@@ -18,7 +18,6 @@ from worldline.kernels.shell.disk import Disk
 from worldline.kernels.shell.files import KernelFiles, Trace
 from worldline.kernels.shell.messages import absent_message
 from worldline.kernels.shell.nested import run_nested
-from worldline.kernels.shell.nested import run_nested
 from worldline.kernels.shell.programs import presence, program_path
 from worldline.kernels.shell.table import Table
 
