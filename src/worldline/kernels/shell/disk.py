@@ -75,6 +75,11 @@ class Disk:
         self._barriers = barriers
         self._entries: dict[str, dict[str, dict[str, Any]]] = {}
 
+    def refresh(self) -> None:
+        """Look at everything anew: another command has run in between and may have written anything."""
+        self._entries.clear()
+        self._suspects = None
+
     # --- reading
 
     def node(self, path: str) -> Node | None:

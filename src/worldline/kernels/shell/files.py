@@ -253,6 +253,10 @@ class KernelFiles:
         self.list(path)
         return self._disk.order(self.resolve(path))
 
+    def refresh(self) -> None:
+        """Look at everything anew, after another command has run in between."""
+        self._disk.refresh()
+
     def allowed(self, path: str, want: int) -> bool:
         """Whether the user may read (4), write (2) or execute (1) what is at a path."""
         return self._permits(self._found(path)[1], want)

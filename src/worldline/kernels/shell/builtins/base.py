@@ -89,6 +89,15 @@ class Files(Protocol):
 
     def utime(self, path: str, moment: datetime) -> None: ...
 
+    def order(self, path: str) -> list[str]:
+        """Names in a directory in the order in which the system lists them."""
+
+    def allowed(self, path: str, want: int) -> bool:
+        """Whether the user may read (4), write (2) or execute (1) what is at a path."""
+
+    def refresh(self) -> None:
+        """Look at everything anew, after another command has run in between."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -126,7 +135,9 @@ class Call:
         """
         if self.runner is None:
             self.unknown(f"running {argv[0]} from here")
-        return self.runner(argv, stdin, self.env if env is None else env)
+        result = self.runner(argv, stdin, self.env if env is None else env)
+        self.files.refresh()
+        return result
 
     def unknown(self, why: str, guess: Result | None = None) -> NoReturn:
         """Give up: the answer of the real program is not known.
