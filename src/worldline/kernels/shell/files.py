@@ -233,6 +233,11 @@ class KernelFiles:
             return False
         return True
 
+    def order(self, path: str) -> Names:
+        """Names in a directory in the order in which the system lists them."""
+        self.list(path)
+        return self._disk.order(self.resolve(path))
+
     def list(self, path: str) -> Names:
         """Names in a directory, without `.` and `..`, sorted by bytes."""
         place, node = self._found(path)
@@ -247,11 +252,6 @@ class KernelFiles:
             if what == "existence" and posixpath.dirname(name) == place:
                 self._trace.doubts.append(f"it is not known whether {name} is there")
         return self._disk.names(place)
-
-    def order(self, path: str) -> Names:
-        """Names in a directory in the order in which the system lists them."""
-        self.list(path)
-        return self._disk.order(self.resolve(path))
 
     def refresh(self) -> None:
         """Look at everything anew, after another command has run in between."""

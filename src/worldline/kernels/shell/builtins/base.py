@@ -69,6 +69,9 @@ class Files(Protocol):
 
     def exists(self, path: str, *, follow: bool = True) -> bool: ...
 
+    def order(self, path: str) -> list[str]:
+        """Names in a directory in the order in which the system lists them."""
+
     def list(self, path: str) -> list[str]:
         """Names in a directory, without `.` and `..`, sorted by bytes."""
 
@@ -88,9 +91,6 @@ class Files(Protocol):
     def chown(self, path: str, owner: str | None, group: str | None) -> None: ...
 
     def utime(self, path: str, moment: datetime) -> None: ...
-
-    def order(self, path: str) -> list[str]:
-        """Names in a directory in the order in which the system lists them."""
 
     def allowed(self, path: str, want: int) -> bool:
         """Whether the user may read (4), write (2) or execute (1) what is at a path."""
