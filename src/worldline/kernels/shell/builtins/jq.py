@@ -1,0 +1,242 @@
+"""`jq` 1.6: the shell library's jq, with the input checks, numbers and messages of that version."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from worldline.kernels.shell.builtins.base import Builtin, Call, Result
+from worldline.kernels.shell.builtins.json_text import JsonProblem, canonical, scan
+from worldline.kernels.shell.builtins.native import run_native
+from worldline.kernels.shell.builtins.textio import read, stdin
+
+__all__ = ["COMMANDS"]
+
+_FLAGS = {
+    "n": "--null-input", "r": "--raw-output", "j": "--join-output", "a": "--ascii-output", "s": "--slurp",
+    "c": "--compact-output", "e": "--exit-status", "S": "--sort-keys", "R": "--raw-input", "M": "--monochrome-output",
+}  # fmt: skip
+_CHANGED = frozenset(
+    ["abs", "toarray", "pick", "trim", "ltrim", "rtrim", "have_literal_numbers", "have_decnum", "trimstr", "now",
+     "localtime", "strflocaltime", "get_search_list", "modulemeta", "import", "include", "input_line_number", "halt",
+     "halt_error", "skip", "debug", "implode", "significand", "gamma"]
+)  # fmt: skip
+"""Names that came after 1.6, or mean something else since, or rest on the machine."""
+_DEFINED = {
+    "INDEX": "def INDEX(f): reduce .[] as $r ({}; .[$r|f|tostring] |= $r); "
+    "def INDEX(s; f): reduce s as $r ({}; .[$r|f|tostring] |= $r); ",
+    "IN": "def IN(s): any(s == .; .); def IN(src; s): any(src == s; .); ",
+}
+_HELP = (
+    "Use jq --help for help with command-line options,\n"
+    "or see the jq manpage, or online docs  at https://stedolan.github.io/jq\n"
+)
+
+
+@dataclass
+class _Job:
+    flags: set[str] = field(default_factory=set)
+    passed: list[str] = field(default_factory=list)
+    """Options as the library understands them."""
+    program: str | None = None
+    file: str | None = None
+    names: list[str] = field(default_factory=list)
+    wrong: str | None = None
+
+
+def jq(call: Call) -> Result:
+    """Filter JSON."""
+    job = _arguments(call)
+    if job.wrong is not None:
+        return Result(stderr=f"jq: Unknown option {job.wrong}\n{_HELP}", status=2)
+    if "version" in job.flags:
+        return Result("jq-1.6\n")
+    if job.file is not None:
+        if job.program is not None:
+            job.names.insert(0, job.program)
+        job.program = read(call, job.file).decode()
+    if job.program is None:
+        call.unknown("the help text")
+    program = _program(call, job.program)
+    files: dict[str, bytes] = {}
+    problem: JsonProblem | None = None
+    for name in job.names:
+        if problem is None and call.files.exists(name) and call.files.stat(name).kind == "file":
+            try:
+                text = read(call, name)
+            except OSError:
+                call.unknown("a file that cannot be read")
+            files[call.files.absolute(name)], problem = _checked(call, job, text)
+        elif call.files.exists(name):
+            call.unknown("a directory, or more files after a bad one")
+    piped = None
+    if not job.names:
+        if call.stdin is None and "n" not in job.flags:
+            call.unknown("a terminal or nothing as input")
+        piped, problem = _checked(call, job, stdin(call))
+    if problem is not None and "n" in job.flags:
+        call.unknown("bad input that may not be read")
+    if problem is not None and "s" in job.flags:
+        return Result("", f"parse error: {problem}\n", 4)
+    argv = ["jq", *job.passed, program, *job.names]
+    answer = run_native(argv, stdin=piped, files=files, cwd=call.cwd, env=_environment(call, job.program))
+    if answer.error is not None:
+        call.unknown(answer.error)
+    stderr = _messages(call, job, program, answer.stderr)
+    output = answer.stdout.decode()
+    if not {"r", "j"} & job.flags:
+        output = canonical(output)
+    if problem is not None:
+        return Result(output, f"{stderr}parse error: {problem}\n", 4)
+    return Result(output, stderr, answer.status)
+
+
+def _environment(call: Call, program: str | None) -> dict[str, str]:
+    if re.search(r"\benv\b|\$ENV\b", program or ""):
+        if re.search(r"\benv\s*(?:$|\|)|\$ENV\s*(?:$|\|)", program or ""):
+            call.unknown("the whole environment")
+        return dict(call.env)
+    return {}
+
+
+def _arguments(call: Call) -> _Job:
+    job = _Job()
+    words = list(call.argv)
+    rest_are = ""
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-") or word == "-":
+            if job.program is None and job.file is None:
+                job.program = word
+            else:
+                job.names.append(word)
+            continue
+        if word.startswith("--"):
+            rest_are = _long(call, job, word, words) or rest_are
+        else:
+            _short(call, job, word, words)
+    if rest_are:
+        call.unknown("positional arguments")
+    return job
+
+
+def _short(call: Call, job: _Job, word: str, words: list[str]) -> None:
+    for letter in word[1:]:
+        if letter in _FLAGS:
+            job.flags.add(letter)
+            job.passed.append(f"-{letter}")
+        elif letter == "f":
+            if not words and job.program is None:
+                call.unknown("-f without a file")
+            # The program's place among the operands holds the file's name.
+            if job.program is not None:
+                job.file, job.program = job.program, None
+            else:
+                job.file = words.pop(0)
+        elif letter == "V":
+            job.flags.add("version")
+        elif letter == "h":
+            call.unknown("the help text")
+        elif letter == "C":
+            call.unknown("colours")
+        else:
+            job.wrong = word
+
+
+def _long(call: Call, job: _Job, word: str, words: list[str]) -> str:
+    short = next((letter for letter, long in _FLAGS.items() if long == word), None)
+    if short is not None:
+        job.flags.add(short)
+        job.passed.append(f"-{short}")
+    elif word == "--tab":
+        job.passed.append(word)
+    elif word == "--indent" and words:
+        job.passed += [word, words.pop(0)]
+        if job.passed[-1] not in ("1", "2", "3", "4", "5", "6", "7"):
+            call.unknown("this indent")
+    elif word in ("--arg", "--argjson") and len(words) >= 2:
+        name, value = words.pop(0), words.pop(0)
+        if word == "--argjson":
+            try:
+                if scan(value) != 1:
+                    call.unknown("--argjson with other than one value")
+            except JsonProblem:
+                call.unknown("--argjson with bad JSON")
+            value = canonical(value)
+        job.passed += [word, name, value]
+    elif word == "--version":
+        job.flags.add("version")
+    elif word == "--from-file":
+        _short(call, job, "-f", words)
+    elif word in ("--args", "--jsonargs"):
+        return word
+    elif word in ("--slurpfile", "--rawfile", "--argfile", "--stream", "--seq", "--help", "--color-output",
+                  "--unbuffered", "--ascii", "--nul-output"):  # fmt: skip
+        call.unknown(f"the option {word}")
+    else:
+        job.wrong = job.wrong or word
+    return ""
+
+
+def _checked(call: Call, job: _Job, data: bytes) -> tuple[bytes, JsonProblem | None]:
+    """Bring input into the form the library reads as jq 1.6 would; bad input is cut off where it starts."""
+    if "R" in job.flags:
+        return data, None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        call.unknown("input that is not UTF-8")
+    try:
+        scan(text)
+    except JsonProblem as problem:
+        if "s" in job.flags:
+            return b"", problem
+        return canonical(text[: problem.end]).encode(), problem
+    return canonical(text).encode(), None
+
+
+def _program(call: Call, program: str) -> str:
+    plain = re.sub(r'"(?:[^"\\]|\\[^(])*"', '""', program)
+    words = set(re.findall(r"(?<![.$@\w])[a-z_][a-z0-9_]*", plain))
+    if words & _CHANGED:
+        call.unknown(f"what jq 1.6 does with {min(words & _CHANGED)}")
+    if plain.count("if") and len(re.findall(r"\bif\b", plain)) != len(re.findall(r"\belse\b", plain)):
+        call.unknown("an if without else")
+    if re.search(
+        r"\bdel\([^)]*,|limit\(0|\$__prog|\bltrimstr\(\d|@base32d|\?//|\bgetpath\b.*\binput|reduce.*\blimit", plain
+    ):
+        call.unknown("what jq 1.6 does with this program")
+    prefix = "".join(text for name, text in _DEFINED.items() if re.search(rf"\b{name}\(", plain))
+    return prefix + canonical(program)
+
+
+_RUNTIME = re.compile(
+    r"jq: error \(at [^)]*\): (?:Cannot (?:index|iterate over) [^\n]*|[^\n]* cannot be (?:added|subtracted|multiplied"
+    r"|divided|parsed as a number)[^\n]*|[^\n]*cannot be divided because the divisor is zero)"
+)
+
+
+def _messages(call: Call, job: _Job, program: str, stderr: str) -> str:
+    """Word errors as jq 1.6 does, or give up on those whose wording is not known."""
+    if not stderr:
+        return ""
+    undefined = re.fullmatch(r"jq: error: (\S+?)/(\d+) is not defined\n", stderr)
+    if undefined is not None:
+        source = job.program or ""
+        places = [found.start() for found in re.finditer(rf"(?<![.$@\w]){re.escape(undefined[1])}(?!\w)", source)]
+        if len(places) != 1 or "\n" in source:
+            call.unknown("where an error is shown")
+        return (
+            f"jq: error: {undefined[1]}/{undefined[2]} is not defined at <top-level>, line 1:\n"
+            f"{source}{' ' * places[0]}\njq: 1 compile error\n"
+        )
+    for line in stderr.splitlines():
+        known = line.startswith("jq: error: Could not open ") or (line.startswith("jq: error (at") and (
+            _RUNTIME.fullmatch(line) or re.search(r"\berror\b", program)
+        ))  # fmt: skip
+        if not known:
+            call.unknown(f"the wording of {line!r}")
+    return stderr
+
+
+COMMANDS: dict[str, Builtin] = {"jq": jq}

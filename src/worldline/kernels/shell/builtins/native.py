@@ -1,0 +1,83 @@
+"""Runs one command of the shell library apart from the session's own shell, on files given to it.
+
+A command of ours can so check what the library does not, correct what it gets wrong, and leave it the rest. The
+library cannot run inside one of its own callbacks, so it runs in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from bashkit import Bash, BashError
+
+__all__ = ["Answer", "run_native"]
+
+_INPUT = "/.worldline-input"
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the library's command wrote, byte for byte, and its status; `error` where it could not be run."""
+
+    stdout: bytes
+    stderr: str
+    status: int
+    error: str | None = None
+
+
+def run_native(
+    argv: Sequence[str],
+    *,
+    stdin: bytes | None,
+    files: Mapping[str, bytes],
+    cwd: str,
+    env: Mapping[str, str] | None = None,
+) -> Answer:
+    """Run a command of the shell library.
+
+    Args:
+        argv: Its name and arguments.
+        stdin: What it reads from standard input; None for nothing.
+        files: Contents by absolute path; nothing else is there.
+        cwd: Its working directory.
+        env: Variables it sees beside the library's own.
+    """
+    worker, shell = _worker()
+    return worker.submit(_run, shell, list(argv), stdin, dict(files), cwd, dict(env or {})).result()
+
+
+@cache
+def _worker() -> tuple[ThreadPoolExecutor, Bash]:
+    worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="worldline-native")
+    return worker, worker.submit(Bash, timeout_seconds=_SECONDS).result()
+
+
+def _run(
+    shell: Bash, argv: list[str], stdin: bytes | None, files: dict[str, bytes], cwd: str, env: dict[str, str]
+) -> Answer:
+    vfs = shell.fs()
+    if not vfs.exists(cwd):
+        vfs.mkdir(cwd, recursive=True)
+    for path, data in files.items():
+        if not vfs.exists(posixpath.dirname(path)):
+            vfs.mkdir(posixpath.dirname(path), recursive=True)
+        vfs.write_file(path, data)
+    vfs.write_file(_INPUT, stdin or b"")
+    variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in env.items() if name.isidentifier())
+    script = f"cd {shlex.quote(cwd)}; {variables} {shlex.join(argv)} < {_INPUT}"
+    try:
+        result: Any = shell.execute_sync(script)
+    except BashError as error:
+        return Answer(b"", "", 2, str(error))
+    finally:
+        for path in files:
+            vfs.remove(path)
+    cut = result.stdout_truncated or result.stderr_truncated
+    return Answer(result.stdout_bytes, result.stderr, result.exit_code, "cut off" if cut else result.error)
