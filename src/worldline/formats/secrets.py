@@ -28,10 +28,12 @@ class _Rule:
     """Group `s` is the secret."""
     hints: tuple[str, ...]
     """One of these is in any text the pattern matches, in lower case: a fast look before the slow one."""
+    reach: tuple[int, int] | None = None
+    """How far before and behind a hint's start a match can lie; None: anywhere."""
 
 
-def _rule(kind: str, pattern: str, *hints: str) -> _Rule:
-    return _Rule(kind, re.compile(pattern), hints)
+def _rule(kind: str, pattern: str, *hints: str, reach: tuple[int, int] | None = None) -> _Rule:
+    return _Rule(kind, re.compile(pattern), hints, reach)
 
 
 _KEY_NAME = (
@@ -46,31 +48,51 @@ _RULES = (
         r"(?:[^-]|-(?!----))*(?:-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----)?)",
         "private key",
     ),
-    _rule("aws_access_key", r"(?<![A-Za-z0-9])(?P<s>(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})(?![A-Za-z0-9])", "a"),
-    _rule("github_token", r"(?<!\w)(?P<s>gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255})", "gh", "github"),
-    _rule("gitlab_token", r"(?<!\w)(?P<s>gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[\w-]{20,64})", "gl"),
+    _rule(
+        "aws_access_key",
+        r"(?<![A-Za-z0-9])(?P<s>(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})(?![A-Za-z0-9])",
+        "akia", "asia", "abia", "acca",
+    ),
+    _rule(
+        "github_token",
+        r"(?<!\w)(?P<s>gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255})",
+        "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_",
+    ),
+    _rule(
+        "gitlab_token",
+        r"(?<!\w)(?P<s>gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[\w-]{20,64})",
+        "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-",
+    ),
     _rule("slack_token", r"(?<!\w)(?P<s>xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[A-Za-z0-9-]{10,250})", "xox", "xapp"),
     _rule(
         "slack_webhook", r"(?P<s>https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_+-]{20,})", "hooks.slack"
     ),
     _rule("api_key", r"(?<![\w-])(?P<s>sk-(?:proj-|ant-|or-|svcacct-|admin-)?[\w-]{20,250})", "sk-"),
-    _rule("stripe_key", r"(?<!\w)(?P<s>[rs]k_(?:live|test)_[A-Za-z0-9]{16,247}|whsec_[\w+/=]{20,})", "k_", "whsec"),
+    _rule(
+        "stripe_key",
+        r"(?<!\w)(?P<s>[rs]k_(?:live|test)_[A-Za-z0-9]{16,247}|whsec_[\w+/=]{20,})",
+        "k_live", "k_test", "whsec",
+    ),
     _rule("google_key", r"(?<![\w-])(?P<s>AIza[\w-]{35}|ya29\.[\w-]{20,})(?![\w-])", "aiza", "ya29"),
     _rule("hugging_face_token", r"(?<!\w)(?P<s>hf_[A-Za-z0-9]{30,40})(?!\w)", "hf_"),
     _rule("registry_token", r"(?<!\w)(?P<s>npm_[A-Za-z0-9]{36}|pypi-[\w-]{50,})", "npm_", "pypi-"),
     _rule("jwt", r"(?<![\w-])(?P<s>eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})", "eyj"),
     _rule("bearer_token", r"(?i:\bauthorization\s{0,3}:\s{0,3}(?:bearer|basic|token)\s+)(?P<s>[\w.~+/=-]{8,})", "auth"),
     _rule("bearer_token", r"(?i:\bbearer\s+)(?P<s>(?=[\w.~+/=-]*\d)[\w.~+/=-]{16,})", "bearer"),
-    _rule("url_credentials", r"(?i:[a-z0-9+.-])://[^\s/:@'\"<>]{0,128}:(?P<s>[^\s/:@'\"<>$]{3,256})@", "://"),
+    _rule(
+        "url_credentials",
+        r"(?i:[a-z0-9+.-])://[^\s/:@'\"<>]{0,128}:(?P<s>[^\s/:@'\"<>$]{3,256})@",
+        "://", reach=(1, 400),
+    ),
     _rule(
         "assignment",
         rf"(?i:{_KEY_NAME})(?:\\?[\"'])?\s{{0,3}}(?:=|:|=>|:=)\s{{0,3}}\\?[\"'](?P<s>[^\s\"'\\$<>{{}}]{{6,256}})\\?[\"']",
-        "pass", "secret", "token", "key",
+        "pass", "secret", "token", "key", reach=(24, 360),
     ),
     _rule(
         "assignment",
         rf"(?i:{_KEY_NAME})\s{{0,3}}[=:]\s{{0,3}}(?P<s>[^\s\"'\\$<>{{}}()\[\];&|,`]{{6,256}})",
-        "pass", "secret", "token", "key",
+        "pass", "secret", "token", "key", reach=(24, 360),
     ),
 )  # fmt: skip
 
@@ -98,10 +120,32 @@ def find_secrets(text: str) -> Iterator[tuple[str, str, int, int]]:
     for rule in _RULES:
         if not any(hint in lowered for hint in rule.hints):
             continue
-        for match in rule.pattern.finditer(text):
-            value = match.group("s")
-            if _plausible(rule.kind, value):
-                yield rule.kind, value, match.start("s"), match.end("s")
+        # Lower-casing a few letters (İ) makes a text longer; its places then say nothing.
+        near = rule.reach is not None and len(lowered) == len(text)
+        for start, end in _windows(lowered, rule) if near else [(0, len(text))]:
+            for match in rule.pattern.finditer(text, start, end):
+                value = match.group("s")
+                if _plausible(rule.kind, value):
+                    yield rule.kind, value, match.start("s"), match.end("s")
+
+
+def _windows(lowered: str, rule: _Rule) -> list[tuple[int, int]]:
+    """Return the stretches around a rule's hints, those that overlap joined."""
+    assert rule.reach is not None
+    places: list[int] = []
+    for hint in rule.hints:
+        place = lowered.find(hint)
+        while place >= 0:
+            places.append(place)
+            place = lowered.find(hint, place + 1)
+    windows: list[tuple[int, int]] = []
+    for place in sorted(places):
+        start, end = max(0, place - rule.reach[0]), place + rule.reach[1]
+        if windows and start <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], end)
+        else:
+            windows.append((start, end))
+    return windows
 
 
 @dataclass(frozen=True, slots=True)
