@@ -85,11 +85,13 @@ _VOLATILE = re.compile(
     r"\$(?:\{?(?:RANDOM|SRANDOM|BASHPID|PPID|EPOCHREALTIME|BASH_COMMAND|BASH_VERSINFO|COLUMNS|LINES|_)\b|[$!](?![\w{])|\{[$!]\})"
 )
 _OWN_WORDS = re.compile(
-    r"limit[^\n]*exceeded|output truncated|exceeds VFS limit|resource limit|budget|not supported|not available in|"
+    r"limit[^\n]*exceeded|output truncated|exceeds (?:VFS )?limit|limit \(\d+\) reached|may be truncated|resource limit|budget|not supported|not available in|"
     r"network access not configured|sandbox|bashkit|not implemented|unsupported|invalid conversion specification",
     re.IGNORECASE,
 )
 """What the shell library says where it does not do what the real program does."""
+_EXCEPTION = re.compile(r"^[\w.]*(?:Error|Exception|Warning): .*$", re.MULTILINE)
+"""What Python says of an exception, in much the same words (`unsupported operand type(s)`)."""
 
 _SAFE_DEVICES = ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd")
 _WORD = re.compile(r"(?<![\w.}$\"'/*=:@-])(?:~|\$HOME|\$\{HOME\})?/(?:[\w.@%+,\[\]?*-]+/?)*")
@@ -114,7 +116,7 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
     state = step.state
     yield from step.unknown
     yield from step.trace.doubts
-    for found in _OWN_WORDS.finditer(stderr):
+    for found in _OWN_WORDS.finditer(_EXCEPTION.sub("", stderr)):
         yield f"the shell library said {found[0]!r}"
     if "\ufffd" in stdout and "\ufffd" not in script.text and not script.names("printf"):
         yield "binary output"
@@ -127,8 +129,10 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
         yield "a sourced script in a pipe is not simulated"
     if script.names("compgen") or script.names("complete"):
         yield "completion is not simulated"
-    if script.names("time") or script.names("times"):
+    if re.search(r"(?:^|[;&|({]\s*)times?(?=\s|$)", re.sub(r"'[^']*'|\"[^\"]*\"", "", script.text), re.MULTILINE):
         yield "times differ from run to run"
+    if re.search(r"/dev/(?:tcp|udp)/", script.text):
+        yield "the network is not simulated"
     if _DECLARING.search(script.text):
         yield "a listing of all variables"
     for redirect in script.analysis.redirects:

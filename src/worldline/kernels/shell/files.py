@@ -72,6 +72,14 @@ class KernelFiles:
         joined = posixpath.normpath(posixpath.join(self._cwd, path))
         return "/" + joined.lstrip("/")
 
+    def probe(self, path: str) -> bool:
+        """Whether something is known to be at `path`; where that is not known, False, and no doubt is noted."""
+        kept = len(self._trace.doubts)
+        try:
+            return self.exists(path)
+        finally:
+            del self._trace.doubts[kept:]
+
     def resolve(self, path: str, *, follow: bool = True) -> str:
         """Resolve links in a path, checking that each directory on the way may be searched.
 

@@ -243,6 +243,8 @@ def _ours(slot: Slot, name: str, function: Builtin, *, sure: bool) -> Callback:
             step.unknown.append(f"it is not known whether {name} is installed")
         step.ran.append(name)
         result = _invoke(step, _call(step, context, name), function)
+        if result.merged is not None and name in step.merging:
+            return BuiltinResult(result.merged, "", result.status)
         if result.stderr and result.stdout and name in step.merging:
             # A program writes errors at once and its output when it ends, or when 4096 bytes have come together.
             if len(result.stdout) >= 4096:

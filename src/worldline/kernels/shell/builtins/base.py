@@ -159,6 +159,8 @@ class Result:
     stdout: str = ""
     stderr: str = ""
     status: int = 0
+    merged: str | None = None
+    """Both streams in the order written, where the program knows it and both have something."""
 
 
 Builtin = Callable[[Call], Result]
