@@ -106,7 +106,7 @@ def refused(source: str, *, seconds: float = 5.0) -> str:
 
 def test_output_streams_and_status() -> None:
     result = run("import sys\nprint('a')\nprint('b', file=sys.stderr)\nsys.exit(3)")
-    assert result == PythonResult(b"a\n", b"b\n", 3)
+    assert result == PythonResult(b"a\n", b"b\n", 3, merged=b"b\na\n")
 
 
 def test_files_are_the_worlds() -> None:

@@ -83,6 +83,8 @@ def answer(files: FileSystem, operation: str, arguments: list[Any], *, uid: int,
 def _perform(files: FileSystem, operation: str, path: str, rest: list[Any], uid: int, now: datetime) -> Any:
     if operation in ("stat", "lstat"):
         return _stat(files.stat(path, follow=operation == "stat"))
+    if operation == "probe":
+        return _probe(files, path)
     if operation == "access":
         return _access(files, path, int(rest[0]), uid)
     simple: dict[str, Callable[[], Any]] = {
@@ -114,6 +116,18 @@ def _stat(found: Stat) -> dict[str, Any]:
         "mtime": found.mtime.timestamp(),
         "nlink": found.nlink,
     }
+
+
+def _probe(files: FileSystem, path: str) -> bool:
+    """Whether a file is known to be there (a file system may offer `probe` where it can be in doubt)."""
+    probe: Callable[[str], bool] | None = getattr(files, "probe", None)
+    if probe is not None:
+        return probe(path)
+    try:
+        files.stat(path)
+    except OSError:
+        return False
+    return True
 
 
 def _access(files: FileSystem, path: str, mode: int, uid: int) -> bool:

@@ -67,6 +67,8 @@ class PythonResult:
     stderr: bytes
     status: int
     slept: float = 0.0
+    merged: bytes | None = None
+    """Both streams in the order written, where both have something."""
 
 
 def run_python(
@@ -175,6 +177,11 @@ def _result(message: dict[str, Any]) -> PythonResult:
     stdout, stderr = str(message["stdout"]), str(message["stderr"])
     if _ADDRESS.search(stdout) or _ADDRESS.search(stderr):
         raise PythonUnknown("the output shows an address in memory")
+    merged = message["merged"]
     return PythonResult(
-        stdout.encode("latin-1"), stderr.encode("latin-1"), int(message["status"]), float(message["slept"])
+        stdout.encode("latin-1"),
+        stderr.encode("latin-1"),
+        int(message["status"]),
+        float(message["slept"]),
+        None if merged is None else str(merged).encode("latin-1"),
     )

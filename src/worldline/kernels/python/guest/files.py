@@ -119,7 +119,7 @@ class World:
             OSError: What the system call would give, naming `shown` (or the path as it was given).
         """
         name = _text(path)
-        if operation not in ("stat", "lstat", "read", "list", "readlink"):
+        if operation not in ("stat", "lstat", "read", "list", "readlink", "access", "probe"):
             self.changes += 1
         answer = self._ask(operation, posixpath.join(self.cwd, name) if name else "", *rest)
         if "error" in answer:

@@ -24,6 +24,7 @@ from .files import World, install
 from .frames import Abstain, Code, Frame, Source, abstain, abstained, note
 from .scope import Scope
 from .statements import Compiler
+from .streams import written
 from .warning import show_compiler_warnings
 
 __all__ = ["main"]
@@ -98,7 +99,8 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     reason = abstained()
     if reason is not None:
         return {"unknown": reason}
-    return {"stdout": out.text(), "stderr": err.text(), "status": status, "slept": sum(imports.slept)}
+    found = {"stdout": out.text(), "stderr": err.text(), "status": status, "slept": sum(imports.slept)}
+    return {**found, "merged": b"".join(written).decode("latin-1") if found["stdout"] and found["stderr"] else None}
 
 
 def _flush_open_files(world: World) -> None:
@@ -197,6 +199,7 @@ def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame) -> int:
             note(error, frame)
             raise
     except SystemExit as leaving:
+        sys.stdout.flush()
         return _status(leaving.code)
     except Abstain:
         raise
@@ -246,10 +249,12 @@ def _loader(world: World, directory: str | None, uses_sets: bool) -> imports.Loa
         if parent and os.path.isdir(posixpath.join(directory, *parent.split("."))):
             imports.load(parent, whole=True)
         base = posixpath.join(directory, *name.split("."))
+        library = name.partition(".")[0] in sys.stdlib_module_names
         for path in (f"{base}/__init__.py", f"{base}.py"):
-            if os.path.isfile(path):
+            # A file that hides a library module counts where it is known to be there.
+            if world.ask("probe", path) if library else os.path.isfile(path):
                 return _load_file(world, name, path, uses_sets)
-        if os.path.isdir(base) and name not in sys.stdlib_module_names:
+        if not library and os.path.isdir(base):
             abstain("a namespace package")
         return None
 

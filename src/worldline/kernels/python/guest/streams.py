@@ -7,13 +7,21 @@ from typing import Any, cast
 
 from .frames import abstain
 
-__all__ = ["TextInput", "TextOutput"]
+__all__ = ["TextInput", "TextOutput", "written"]
+
+
+_PIPE_BUFFER = 4096
+"""What comes together before Python writes to a pipe, in bytes."""
+
+written: list[bytes] = []
+"""What reached either stream, in order."""
 
 
 class _Sink(io.RawIOBase):
-    def __init__(self, limit: int) -> None:
+    def __init__(self, name: str, limit: int) -> None:
         super().__init__()
         self.data = bytearray()
+        self._name = name
         self._limit = limit
 
     def writable(self) -> bool:
@@ -21,6 +29,7 @@ class _Sink(io.RawIOBase):
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
         self.data += data
+        written.append(bytes(data))
         if len(self.data) > self._limit:
             abstain("more output than fits")
         return len(data)
@@ -33,9 +42,11 @@ class TextOutput(io.TextIOWrapper):
     """Standard output or error."""
 
     def __init__(self, name: str, limit: int) -> None:
-        self.sink = _Sink(limit)
+        self.sink = _Sink(name, limit)
         errors = "backslashreplace" if name == "<stderr>" else "surrogateescape"
-        super().__init__(io.BufferedWriter(cast(Any, self.sink)), "utf-8", errors, write_through=name == "<stderr>")
+        super().__init__(
+            io.BufferedWriter(cast(Any, self.sink), _PIPE_BUFFER), "utf-8", errors, write_through=name == "<stderr>"
+        )
         self._shown = name
 
     @property

@@ -45,7 +45,8 @@ def python(call: Call) -> Result:
         call.unknown(str(exc))
     if result.slept:
         call.run(["sleep", str(result.slept)])
-    return Result(escape(result.stdout), escape(result.stderr), result.status)
+    merged = None if result.merged is None else escape(result.merged)
+    return Result(escape(result.stdout), escape(result.stderr), result.status, merged)
 
 
 def _read_line(call: Call) -> _Line:
