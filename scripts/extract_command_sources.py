@@ -29,7 +29,8 @@ TARGET = Path(__file__).parents[1] / "src/worldline/record/plans/resources/sourc
 
 GIT_COMMANDS = (
     "add branch checkout cherry-pick clean clone commit config diff fetch grep init log ls-files merge mv push rebase "
-    "reflog remote reset restore revert rm show stash status switch tag worktree describe blame rev-list rev-parse shortlog"
+    "reflog remote reset restore revert rm show stash status switch tag worktree describe blame rev-list rev-parse "
+    "shortlog"
 )
 
 DUMP = """

@@ -13,15 +13,15 @@ from worldline.record.plans.filling import Scene
 from worldline.record.plans.mistakes import spoil
 from worldline.record.plans.script import Block, Family, families
 from worldline.record.plans.splits import split_of, trivial
-from worldline.record.plans.vocabulary import Split
+from worldline.record.plans.vocabulary import Split, words
 from worldline.types import WorldSpec
 
 __all__ = ["PACKAGES", "compose", "generate"]
 
-PACKAGES = (
-    "bc", "bsdextrautils", "bzip2", "ed", "file", "gawk", "git", "jq", "less", "make", "moreutils", "parallel", "patch",
-    "perl", "procps", "python3", "rsync", "sqlite3", "tree", "unzip", "xxd", "xz-utils", "zip", "zstd",
-)  # fmt: skip
+PACKAGES = words(
+    "bc bsdextrautils bzip2 ed faketime file gawk git jq less make man-db moreutils parallel patch perl procps python3 "
+    "rsync sqlite3 tree unzip xxd xz-utils zip zstd"
+)
 """Non-essential Debian packages that every world declares as installed."""
 
 _SLIP = 0.155
@@ -112,7 +112,7 @@ def compose(family: Family, split: Split, rng: Random) -> SessionPlan:
 
 
 def _opening(rng: Random) -> list[str]:
-    if rng.random() < 0.55:
+    if rng.random() < 0.62:
         return []
     return list(
         rng.choice((("ls",), ("ls -la",), ("ls -l",), ("pwd", "ls"), ("pwd",), ("find . -type f",), ("ls -a",)))
@@ -142,7 +142,7 @@ def _state(scene: Scene, commands: list[PlannedCommand], rng: Random) -> dict[st
     if rng.random() < 0.8:
         state["cwd"] = scene.cwd
     shell: dict[str, Any] = {}
-    if rng.random() < 0.16 and not _BASHISM.search(text):
+    if rng.random() < 0.08 and not _BASHISM.search(text):
         shell["program"] = "sh"
     if rng.random() < 0.1:
         shell["merged"] = True

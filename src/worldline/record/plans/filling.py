@@ -1,8 +1,8 @@
 """Filling the slots of a command template with files and words that exist in the session.
 
 A slot is written `@KIND@`, `@KIND2@` (a second one of the kind), `@KIND.b@` (base name), `@KIND.s@` (base name
-without suffix) or `@pick:a|b|c@`. A file is made, and declared in the world, when a slot first asks for it, so a
-session's files are those that its commands are about.
+without suffix) or `@pick:a|b|c@`; `⟦a¦b¦c⟧` is a choice whose pieces may hold slots. A file is made, and declared in
+the world, when a slot first asks for it, so a session's files are those that its commands are about.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from typing import Any
 from worldline.record.plans import fixtures
 from worldline.record.plans.vocabulary import BASICS, CSV_SCHEMAS, STEMS, Split, deal, words
 
-__all__ = ["SLOT", "Scene"]
+__all__ = ["CHOICE", "SLOT", "Scene"]
 
 SLOT = re.compile(r"@(?P<kind>[a-z]+)(?P<index>[0-9]*)(?:\.(?P<part>[bsd]))?(?::(?P<argument>[^@\n]*))?@")
 """A slot in a template."""
+
+CHOICE = re.compile(r"⟦([^⟧]*)⟧")
+"""A choice of pieces of text that may hold slots and vertical bars."""
 
 _PLACES = {
     **dict.fromkeys(("csv", "tsv", "json", "ndjson"), "data"),
@@ -74,7 +77,8 @@ class Scene:
         Raises:
             KeyError: A slot is of no known kind.
         """
-        return SLOT.sub(lambda match: self._value(match, block), template)
+        chosen = CHOICE.sub(lambda match: self.rng.choice(match[1].split("¦")), template)
+        return SLOT.sub(lambda match: self._value(match, block), chosen)
 
     def _value(self, match: re.Match[str], block: int) -> str:
         kind, index, part, argument = match["kind"], match["index"], match["part"], match["argument"]

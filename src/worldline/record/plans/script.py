@@ -104,7 +104,7 @@ def _whole(command: str, lines: list[str], position: int) -> tuple[str, int]:
 
 
 def _source(tag: str, name: str | None, command: str) -> str:
-    words = command.split()
+    words = command.replace("⟦", "").replace("¦", " ").split()
     if tag == ".":
         return "own"
     if tag == "m" and name is None and words[0] == "git":
