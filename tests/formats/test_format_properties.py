@@ -21,6 +21,7 @@ from worldline.formats import (
     write_trajectories,
 )
 from worldline.formats.jsontext import JsonTextError, load_json
+from worldline.formats.secrets import SecretMasker
 from worldline.types import Action, Observation, Source, ToolSpec, Trajectory, Turn, VolatileSpan, WorldSpec, decode
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -129,6 +130,21 @@ def test_atif_keeps_everything(item: Trajectory) -> None:
 def test_openai_is_written_for_everything(item: Trajectory) -> None:
     (again,) = back([item], "t.jsonl", "openai")
     assert again.source == item.source
+
+
+@relaxed
+@given(item=trajectories, place=texts)
+def test_masking_keeps_all_but_the_secret(item: Trajectory, place: str) -> None:
+    secret = "ghp_" + "Ab1" * 12
+    assert SecretMasker().mask(item) == item
+    turn = Turn(action=Action(text=f"{place} {secret}"), observation=Observation(text=f"{secret} {place}"))
+    leaky = Trajectory(source=item.source, world=item.world, turns=(*item.turns, turn), extra=item.extra)
+    masked = SecretMasker().mask(leaky)
+    assert masked.world == item.world
+    assert masked.turns[:-1] == item.turns
+    word = masked.turns[-1].observation.text.removesuffix(f" {place}")
+    assert masked.turns[-1].action.text == f"{place} {word}"
+    assert word.startswith("<secret:")
 
 
 calls = st.builds(

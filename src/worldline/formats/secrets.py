@@ -167,7 +167,7 @@ class SecretMasker:
 
     def mask(self, trajectory: Trajectory) -> Trajectory:
         """Return the trajectory without its secrets, under a new id if there were any."""
-        plain: JsonDict = trajectory.model_dump(mode="json")
+        plain: JsonDict = trajectory.model_dump()
         found = _Found()
         found.collect(plain)
         if not found.kinds:
