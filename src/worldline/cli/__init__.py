@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 
@@ -61,11 +60,6 @@ def main() -> None:
     except WorldlineError as exc:
         _show_error(exc)
         sys.exit(2)
-    except BrokenPipeError:
-        # Whoever read standard output has gone (`| head`): end as other programs do, without a message. What is
-        # still in the buffer must not be tried again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
 
 
 def _show_error(error: WorldlineError) -> None:
