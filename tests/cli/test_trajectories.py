@@ -168,6 +168,20 @@ def test_inspect_shows_one(tmp_path: Path) -> None:
     assert (missing.returncode, "there are 2" in missing.stderr) == (2, True)
 
 
+def test_inspect_checks_a_world_file(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "notes.world.yaml"
+    shown = run("inspect", example, cwd=tmp_path).stdout
+    for words in ("world terminal notes", "/home/user/todo.md", "hostname box", "verifier: yes"):
+        assert words in shown
+    assert record(run("inspect", example, "--json", cwd=tmp_path))["name"] == "notes"
+    (tmp_path / "w.yaml").write_text("domain: terminal\ntsk: x\n", "utf-8")
+    done = run("inspect", "w.yaml", cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr.startswith("error: w.yaml:2: tsk: unknown key\n  hint: did you mean")) == (
+        2,
+        True,
+    )
+
+
 def test_inspect_of_no_trajectories(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
     done = run("inspect", "empty.jsonl", cwd=tmp_path, check=False)

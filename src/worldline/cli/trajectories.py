@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from worldline.cli.options import json_flag
-from worldline.cli.transcript import print_statistics, print_trajectory
+from worldline.cli.transcript import print_statistics, print_trajectory, print_world
 from worldline.errors import ConfigError, FormatError, InputError
 from worldline.formats import (
     Detection,
@@ -275,7 +275,13 @@ def inspect_command(
     skip_bad: bool,
     as_json: bool,
 ) -> None:
-    """Say what a file or folder of trajectories holds, or show one trajectory."""
+    """Say what a file or folder of trajectories holds, or show one trajectory.
+
+    PATH may also be a world file (`.yaml`): it is checked, and what it declares is shown.
+    """
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        _show_world(path, as_json=as_json)
+        return
     read = _Input.of(path, format_name)
     found = _limited(read.read(skip_bad=skip_bad, source=Source.OBSERVED), limit)
     with _quiet_pipe():
@@ -298,6 +304,17 @@ def inspect_command(
         _report_input(console, read)
         _report_skips(console, read)
         print_statistics(console, statistics)
+
+
+def _show_world(path: Path, *, as_json: bool) -> None:
+    from worldline.worlds import load_world_file  # brings the engines, which the other uses do not need
+
+    world = load_world_file(path)
+    with _quiet_pipe():
+        if as_json:
+            click.echo(json.dumps(world.model_dump(exclude_defaults=True), ensure_ascii=False, indent=2))
+        else:
+            print_world(Console(), world)
 
 
 def _limited(trajectories: Iterator[Trajectory], limit: int | None) -> Iterator[Trajectory]:

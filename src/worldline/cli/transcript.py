@@ -11,7 +11,7 @@ from rich.text import Text
 from worldline.formats.statistics import Statistics, turn_origins
 from worldline.types import JsonDict, Observation, Source, Trajectory, Turn, VolatileSpan, WorldSpec, canonical_json
 
-__all__ = ["print_statistics", "print_trajectory"]
+__all__ = ["print_statistics", "print_trajectory", "print_world"]
 
 _LIMIT = 4_000
 """Characters of one text that are shown."""
@@ -59,7 +59,7 @@ def print_trajectory(console: Console, trajectory: Trajectory, *, turns: int | N
     console.print(head)
     if trajectory.origin:
         console.print(Text(f"from {_visible(canonical_json(trajectory.origin))}", style="dim"), soft_wrap=True)
-    _print_world(console, trajectory.world)
+    print_world(console, trajectory.world)
     simulated = trajectory.source is Source.SIMULATED
     origins = turn_origins(trajectory)
     for number, turn in enumerate(trajectory.turns[:turns], start=1):
@@ -70,7 +70,8 @@ def print_trajectory(console: Console, trajectory: Trajectory, *, turns: int | N
         console.print(Text(f"\n{left} more turns; --turns shows more", style="dim"))
 
 
-def _print_world(console: Console, world: WorldSpec) -> None:
+def print_world(console: Console, world: WorldSpec) -> None:
+    """Print what a world declares, files by name only."""
     title = Text("world ", style="bold").append(_visible(" ".join(filter(None, (world.domain, world.name)))), style="")
     console.print(title)
     if world.task:
