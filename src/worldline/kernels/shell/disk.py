@@ -73,6 +73,8 @@ class Disk:
         self._state = state
         self._now = now
         self._barriers = barriers
+        self.emptied: frozenset[str] = frozenset()
+        """Files that were emptied though the library has not done so yet."""
         self._entries: dict[str, dict[str, dict[str, Any]]] = {}
 
     def refresh(self) -> None:
@@ -85,6 +87,10 @@ class Disk:
     def node(self, path: str) -> Node | None:
         """What is at a path, links not followed; None where nothing is. A file's content may be left out."""
         node = self.table.nodes.get(path)
+        if path in self.emptied:
+            uid = self._state.user_id
+            node = node or Node("file", 0o644, uid, uid, self._now)
+            return replace(node, content=b"", mtime=self._now) if node.kind == "file" else node
         if path in self._barriers.paths:
             return node
         if _made_up(path):
@@ -107,9 +113,10 @@ class Disk:
             return Node("symlink", 0o777, uid, uid, self._now, target=target)
         if node is None or node.kind != kind:
             return Node(kind, mode, uid, uid, self._now)
+        # Modes are ours to change; the library resets them where it writes to a file.
         if kind == "file" and self._stamps.get(path) != meta["modified"]:
-            return replace(node, mode=mode, mtime=self._now, content=None)
-        return node if node.mode == mode else replace(node, mode=mode)
+            return replace(node, mtime=self._now, content=None)
+        return node
 
     def _listing(self, directory: str) -> dict[str, dict[str, Any]]:
         if directory not in self._entries:
@@ -124,7 +131,7 @@ class Disk:
         """A file that every system has though no world declares it."""
         folder, name = posixpath.split(path)
         clock = self._state.clock
-        if path == "/dev/fd" or (folder == "/dev/fd" and name in self._listing(folder)):
+        if path == "/dev/fd" or (folder == "/dev/fd" and self._vfs.exists(path)):
             return Node("directory" if path == "/dev/fd" else "file", 0o755, 0, 0, clock)
         if path in DEVICES:
             return Node("file", 0o666, 0, 0, clock)

@@ -260,6 +260,9 @@ class Machine:
                 mode = self._fresh[kind]
                 self.vfs.chmod(path, mode)
             node = Node(kind, mode, uid, uid, now)
+        elif node.mode != mode:
+            self.vfs.chmod(path, node.mode)  # modes are ours to change; the library resets them where it writes
+            mode = node.mode
         content = node.content
         if kind == "file" and self.stamps.get(path) != meta["modified"]:
             content = self.vfs.read_file(path)
