@@ -195,13 +195,19 @@ def suspects(
     return frozenset(found)
 
 
+_RUNNERS = frozenset(("env", "find", "ionice", "nice", "nohup", "setsid", "stdbuf", "timeout", "xargs"))
+
+
 def _programs(script: Script, state: TerminalState, stderr: str) -> Iterator[str]:
     known = commands().keys() | CORE.keys() | SHELL_BUILTINS | KEYWORDS
     for match in re.finditer(r"(\S+): (?:command )?not found$", stderr, re.MULTILINE):
         name = match[1]
         if "/" not in name and presence(state, name) != "absent":
             yield f"{name} may be installed, and is not simulated"
-    for name in sorted(script.programs - known):
+    # What our own runners are given to run, they look for themselves.
+    direct = {command.name for command in script.analysis.commands}
+    given = {word for command in script.analysis.commands if command.name in _RUNNERS for word in command.args}
+    for name in sorted(script.programs - known - (given - direct)):
         if "/" not in name and name not in script.functions and presence(state, name) == "unknown":
             yield f"it is not known whether {name} is installed"
 
