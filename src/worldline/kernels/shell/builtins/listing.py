@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
@@ -63,8 +63,14 @@ _FORMATS = {
     "single-column": "1",
 }
 _INDICATORS = {"none": "", "slash": "p", "file-type": "t", "classify": "F"}
-_QUOTING = ("literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape")
-_TIMES = ("atime", "access", "use", "ctime", "status", "mtime", "modification", "birth", "creation")
+_QUOTING = {
+    name: name
+    for name in ("literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape")
+}
+_TIMES = {
+    "atime": "atime", "access": "atime", "use": "atime", "ctime": "ctime", "status": "ctime", "mtime": "mtime",
+    "modification": "mtime", "birth": "birth", "creation": "birth",
+}  # fmt: skip
 _TERMINALS = (
     "Eterm", "ansi", "*color*", "con[0-9]*x[0-9]*", "cons25", "console", "cygwin", "*direct*", "dtterm", "gnome",
     "hurd", "jfbterm", "konsole", "kterm", "linux", "linux-c", "mlterm", "putty", "rxvt*", "screen*", "st",
@@ -96,7 +102,7 @@ class Settings:
     hide: list[str] = field(default_factory=list)
 
 
-def _word(call: Call, option: str, value: str, known: Iterable[str]) -> str:
+def _word(call: Call, option: str, value: str, known: Mapping[str, str]) -> str:
     """Find a keyword argument by an unambiguous start of it."""
     names = list(known)
     if value in names:
@@ -106,7 +112,10 @@ def _word(call: Call, option: str, value: str, known: Iterable[str]) -> str:
         return found[0]
     if found:
         call.unknown(f"the ambiguous argument {value} of {option}")
-    valid = "".join(f"\n  - {quote(name)}" for name in names)
+    groups: dict[str, list[str]] = {}
+    for name in names:  # words of one meaning stand on one line
+        groups.setdefault(known[name], []).append(quote(name))
+    valid = "".join(f"\n  - {', '.join(group)}" for group in groups.values())
     raise UsageError(f"invalid argument {quote(value)} for {quote(option)}\nValid arguments are:{valid}", status=1)
 
 
@@ -174,7 +183,10 @@ def _set_shape(call: Call, layout: Layout, name: str, value: str) -> bool:
     return True
 
 
-_WHEN = ("always", "yes", "force", "never", "no", "none", "auto", "tty", "if-tty")
+_WHEN = {
+    "always": "always", "yes": "always", "force": "always", "never": "never", "no": "never", "none": "never",
+    "auto": "auto", "tty": "auto", "if-tty": "auto",
+}  # fmt: skip
 
 
 def _set_choice(call: Call, settings: Settings, name: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""The commands `mkdir`, `mkfifo`, `ln`, `link`, `truncate` and `mktemp`."""
+"""The commands `mkdir`, `mkfifo`, `ln` and `truncate`."""
 
 from __future__ import annotations
 
@@ -283,32 +283,9 @@ def _new_size(size: int, sign: str, amount: int) -> int:
     }[sign]()
 
 
-@command()
-def _mktemp(call: Call) -> Result:
-    options, operands = parse(
-        call,
-        "dp:qtuV",
-        "directory suffix= tmpdir=? dry-run quiet",
-        same={"--directory": "-d", "--tmpdir": "-p", "--quiet": "-q", "--dry-run": "-u"},
-    )
-    if len(operands) > 1:
-        raise UsageError("too many templates")
-    if operands and not any(name == "--suffix" for name, _ in options):
-        template = operands[0]
-        if not re.search(r"XXX[^/]*$", template):
-            raise UsageError(f"too few X's in template {quote(template)}", hint=False)
-        parent = posixpath.dirname(template)
-        if parent and not any(name in ("-p", "-t", "-u") for name, _ in options) and not call.files.exists(parent):
-            what = "directory" if any(name == "-d" for name, _ in options) else "file"
-            message = f"failed to create {what} via template {quote(template)}: No such file or directory"
-            raise UsageError(message, hint=False)
-    call.unknown("the name it makes up")
-
-
 COMMANDS: dict[str, Builtin] = {
     "mkdir": _mkdir,
     "mkfifo": _mkfifo,
     "ln": _ln,
     "truncate": _truncate,
-    "mktemp": _mktemp,
 }

@@ -242,8 +242,9 @@ def _patterns(call: Call, words: list[str]) -> list[_Pattern]:
 
 
 class _Csplit:
-    def __init__(self, lines: list[bytes]) -> None:
+    def __init__(self, lines: list[bytes], *, suppress: bool) -> None:
         self.lines = lines
+        self.suppress = suppress
         self.done = 0
         """Lines that were written or skipped."""
         self.current = 0
@@ -282,7 +283,7 @@ class _Csplit:
     def _cut(self, target: int, *, skip: bool) -> None:
         if not skip:
             self.pieces.append(b"".join(self.lines[self.done : target]))
-        self.done = target
+        self.done = target + self.suppress
 
 
 @command()
@@ -305,15 +306,16 @@ def _csplit(call: Call) -> Result:
     given = dict(options)
     if len(operands) < 2:
         raise missing_operand(operands[0] if operands else None)
-    if "-b" in given or "--suppress-matched" in given:
-        call.unknown("--suffix-format and --suppress-matched")
+    shape = given.get("-b")
+    if shape is not None and not re.fullmatch(r"[^%]*%(0?\d*)[di][^%]*", shape):
+        call.unknown(f"--suffix-format={shape}")
     patterns = _patterns(call, operands[1:])
     try:
         lines = _lines(read(call, operands[0]), b"\n")
     except OSError as error:
         message = f"cannot open {shell_quote(operands[0])} for reading: {strerror(error)}"
         raise UsageError(message, hint=False) from error
-    run, error_text = _Csplit(lines), ""
+    run, error_text = _Csplit(lines, suppress="--suppress-matched" in given), ""
     try:
         _apply_all(run, patterns)
         run.pieces.append(b"".join(lines[run.done :]))
@@ -323,7 +325,7 @@ def _csplit(call: Call) -> Result:
     digits = int(given.get("-n", "2"))
     keep = not error_text or "-k" in given
     for index, piece in enumerate(pieces):
-        name = f"{given.get('-f', 'xx')}{index:0{digits}d}"
+        name = given.get("-f", "xx") + (f"{index:0{digits}d}" if shape is None else shape % index)
         call.files.write(name, piece)
         if not keep:
             call.files.remove(name)

@@ -119,8 +119,16 @@ def _long(call: Call, settings: _Settings, word: str, words: list[str]) -> None:
             call.unknown(f"sorting by {value}")
     elif name in ("dirsfirst", "filesfirst", "noreport", "prune", "si", "ignore-case", "matchdirs"):
         settings.flags.add(name)
-    else:
+    elif any(known.startswith(name) or name.startswith(known) for known in _KNOWN):
         call.unknown(f"the option --{name}")
+    else:
+        raise _TreeError(f"tree: Invalid argument `--{word}'.\n{_USAGE}")
+
+
+_KNOWN = (
+    "gitignore", "gitfile", "metafirst", "nolinks", "hintro", "houtro", "inodes", "device", "filelimit", "du",
+    "timefmt", "fromfile", "fflinks", "info", "infofile", "version", "help", "fromtabfile",
+)  # fmt: skip
 
 
 class _Tree:
