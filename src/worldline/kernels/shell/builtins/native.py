@@ -10,11 +10,11 @@ import posixpath
 import shlex
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from bashkit import Bash, BashError
+from bashkit import Bash, BashError, FileSystem
 
 __all__ = ["Answer", "run_native"]
 
@@ -30,6 +30,8 @@ class Answer:
     stderr: str
     status: int
     error: str | None = None
+    written: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that are new or changed, by absolute path, in the working directory and beside the given files."""
 
 
 def run_native(
@@ -39,6 +41,7 @@ def run_native(
     files: Mapping[str, bytes],
     cwd: str,
     env: Mapping[str, str] | None = None,
+    directories: Sequence[str] = (),
 ) -> Answer:
     """Run a command of the shell library.
 
@@ -48,9 +51,10 @@ def run_native(
         files: Contents by absolute path; nothing else is there.
         cwd: Its working directory.
         env: Variables it sees beside the library's own.
+        directories: Directories that are there, beside those of the files.
     """
     worker, shell = _worker()
-    return worker.submit(_run, shell, list(argv), stdin, dict(files), cwd, dict(env or {})).result()
+    return worker.submit(_run, shell, list(argv), stdin, dict(files), list(directories), cwd, dict(env or {})).result()
 
 
 @cache
@@ -60,24 +64,43 @@ def _worker() -> tuple[ThreadPoolExecutor, Bash]:
 
 
 def _run(
-    shell: Bash, argv: list[str], stdin: bytes | None, files: dict[str, bytes], cwd: str, env: dict[str, str]
+    shell: Bash,
+    argv: list[str],
+    stdin: bytes | None,
+    files: dict[str, bytes],
+    directories: list[str],
+    cwd: str,
+    env: dict[str, str],
 ) -> Answer:
     vfs = shell.fs()
-    if not vfs.exists(cwd):
-        vfs.mkdir(cwd, recursive=True)
+    places = {cwd, *directories, *(posixpath.dirname(path) for path in files)}
+    for place in sorted(places):
+        if not vfs.exists(place):
+            vfs.mkdir(place, recursive=True)
     for path, data in files.items():
-        if not vfs.exists(posixpath.dirname(path)):
-            vfs.mkdir(posixpath.dirname(path), recursive=True)
         vfs.write_file(path, data)
     vfs.write_file(_INPUT, stdin or b"")
     variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in env.items() if name.isidentifier())
     script = f"cd {shlex.quote(cwd)}; {variables} {shlex.join(argv)} < {_INPUT}"
+    written: dict[str, bytes] = {}
     try:
         result: Any = shell.execute_sync(script)
     except BashError as error:
         return Answer(b"", "", 2, str(error))
     finally:
-        for path in files:
-            vfs.remove(path)
+        for place in places:
+            _clear(vfs, place, files, written)
     cut = result.stdout_truncated or result.stderr_truncated
-    return Answer(result.stdout_bytes, result.stderr, result.exit_code, "cut off" if cut else result.error)
+    return Answer(result.stdout_bytes, result.stderr, result.exit_code, "cut off" if cut else result.error, written)
+
+
+def _clear(vfs: FileSystem, place: str, files: Mapping[str, bytes], written: dict[str, bytes]) -> None:
+    """Note what was written to a directory, and remove all its files."""
+    for entry in vfs.read_dir(place):
+        path = posixpath.join(place, entry["name"])
+        if entry["metadata"]["file_type"] != "file" or path == _INPUT or place in ("/etc", "/proc", "/dev"):
+            continue
+        data = vfs.read_file(path)
+        if files.get(path) != data:
+            written[path] = data
+        vfs.remove(path)

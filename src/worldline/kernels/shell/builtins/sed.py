@@ -1,0 +1,173 @@
+"""`sed`: the shell library's editor over files that we read and write, with GNU's messages."""
+
+from __future__ import annotations
+
+import re
+
+from worldline.kernels.shell.builtins.base import Builtin, Call, Result
+from worldline.kernels.shell.builtins.messages import strerror
+from worldline.kernels.shell.builtins.native import Answer, run_native
+from worldline.kernels.shell.builtins.options import UsageError, parse
+from worldline.kernels.shell.builtins.textio import escape, read, stdin
+
+__all__ = ["COMMANDS"]
+
+_LONG = (
+    "quiet", "silent", "debug", "expression=", "file=", "follow-symlinks", "in-place=?", "line-length=", "posix",
+    "regexp-extended", "separate", "sandbox", "unbuffered", "null-data", "zero-terminated",
+)  # fmt: skip
+_SAME = {
+    "--quiet": "-n", "--silent": "-n", "--expression": "-e", "--file": "-f", "--in-place": "-i",
+    "--line-length": "-l", "--regexp-extended": "-E", "-r": "-E", "--separate": "-s", "--unbuffered": "-u",
+    "--null-data": "-z", "--zero-terminated": "-z",
+}  # fmt: skip
+_KNOWN = re.compile(
+    r"sed: (?:can't read .*: No such file or directory|couldn't edit .*: not a regular file"
+    r"|-e expression #\d+, char \d+: (?:unterminated `[sy]' command|unterminated address regex|unknown command: `.'"
+    r"|missing command|unexpected `\}'|extra characters after command|expected \\ after `a', `c' or `i'"
+    r"|invalid reference \\\d on `s' command's RHS|strings for `y' command are different lengths"
+    r"|unterminated `y' command|unexpected `,'|comments don't accept any addresses"
+    r"|multiple `[pg]' options to `s' command"
+    r"|number option to `s' command may not be zero|command only uses one address)|can't find label for jump to `.*'"
+    r"|-e expression #1, char 0: no previous regular expression)"
+)
+
+
+def sed(call: Call) -> Result:
+    """Edit streams."""
+    try:
+        options, operands = parse(call, "bsnrzuEe:f:l:i::V:s", _LONG, same=_SAME)
+    except UsageError:
+        call.unknown("the usage text")
+    passed: list[str] = []
+    scripts: list[str] = []
+    files: dict[str, bytes] = {}
+    in_place = extended = False
+    for name, value in options:
+        if name == "-e":
+            scripts.append(value)
+            passed += ["-e", value]
+        elif name == "-f":
+            if value == "-":
+                call.unknown("a script from standard input")
+            try:
+                text = read(call, value)
+            except OSError as error:
+                return Result(stderr=f"sed: couldn't open file {value}: {strerror(error)}\n", status=4)
+            files[call.files.absolute(value)] = text
+            scripts.append(text.decode("utf-8", "replace"))
+            passed += ["-f", value]
+        elif name == "-i":
+            in_place = True
+            passed.append(f"-i{value}")
+        elif name == "-E":
+            extended = True
+            passed.append(name)
+        elif name == "-l":
+            passed += [name, value]
+        elif name in ("-n", "-s", "-z"):
+            passed.append(name)
+        elif name != "-u":
+            call.unknown(f"the option {name}")
+    if not scripts:
+        if not operands:
+            call.unknown("the usage text")
+        scripts.append(operands.pop(0))
+        passed += ["-e", scripts[0]]
+    script = "\n".join(scripts)
+    _refuse(call, script, extended=extended)
+    _inputs(call, operands, script, files)
+    piped = stdin(call) if not operands or "-" in operands else None
+    if re.search(r"(?:^|[;{}\n/0-9$ ])l\b", script) and not all(
+        data.isascii() for data in (*files.values(), piped or b"")
+    ):
+        call.unknown("where a long line breaks")
+    if re.fullmatch(r"\$\s*a\\", script) and not ({"-n", "-z"} & set(passed)):
+        return _ended(call, operands, files, piped, in_place=in_place)
+    argv = ["sed", *passed, "--", *operands]
+    answer = run_native(argv, stdin=piped, files=files, cwd=call.cwd)
+    return _settled(call, answer, in_place=in_place)
+
+
+def _refuse(call: Call, script: str, *, extended: bool) -> None:
+    """Give up on scripts that the library runs otherwise than GNU sed."""
+    if re.search(r"(?:^|[;{}\n/0-9$ ])e(?:\s|$)|/[gpIiMm0-9]*e[gpIiMm0-9]*(?:$|[;}\n])", script):
+        call.unknown("running commands from a script")
+    if re.search(r"\\x[89a-fA-F][0-9a-fA-F]|\\o[2-3]|\\d[12]\d\d", script):
+        call.unknown("bytes by number")
+    if re.search(r"[*]\*|\[[.=]", script) or (extended and re.search(r"[*+?}][+?*]|\(\?", script)):
+        call.unknown("this regular expression")
+    if re.search(r"\\[wWsSbB<>'`].*[^\x00-\x7f]", script):
+        call.unknown("classes of characters beyond ASCII")
+
+
+_FILE_COMMAND = re.compile(r"(?:^|[;{}\n/0-9$!])\s*[rRwW]\s+([^\n;}]+)|/[gpI0-9]*w\s+([^\n;}]+)")
+
+
+def _inputs(call: Call, operands: list[str], script: str, files: dict[str, bytes]) -> None:
+    """Read the operands, and what the script reads or may append to."""
+    for name in operands:
+        if name == "-":
+            continue
+        try:
+            if call.files.stat(name).kind == "directory":
+                call.unknown("a directory as input")
+            files[call.files.absolute(name)] = read(call, name)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            call.unknown("a file that cannot be read")
+    for found in _FILE_COMMAND.finditer(script):
+        name = (found[1] or found[2]).strip()
+        if name.startswith("/dev/"):
+            if name not in ("/dev/stdout", "/dev/stderr"):
+                call.unknown(f"reading {name}")
+            continue
+        if call.files.exists(name) and call.files.stat(name).kind == "file":
+            files[call.files.absolute(name)] = read(call, name)
+        elif "/" in name:
+            call.unknown(f"the file {name}")
+
+
+def _ended(call: Call, operands: list[str], files: dict[str, bytes], piped: bytes | None, *, in_place: bool) -> Result:
+    """Do what the script `$a` with an empty text does: give the last line its newline."""
+    parts = []
+    for name in operands or ["-"]:
+        data = piped if name == "-" else files.get(call.files.absolute(name))
+        if data is None:
+            call.unknown("a missing file")
+        parts.append(data if data.endswith(b"\n") or not data else data + b"\n")
+        if in_place and name != "-" and parts[-1] != data:
+            call.files.write(name, parts[-1])
+    return Result("" if in_place else escape(b"".join(parts)))
+
+
+def _settled(call: Call, answer: Answer, *, in_place: bool) -> Result:
+    if answer.error is not None:
+        call.unknown(answer.error)
+    stderr = _messages(call, answer.stderr)
+    for path, data in answer.written.items():
+        if in_place and call.files.exists(path):
+            stat = call.files.stat(path)
+            call.files.write(path, data)
+            call.files.chmod(path, stat.mode)
+        else:
+            call.files.write(path, data)
+    return Result(escape(answer.stdout), stderr, answer.status)
+
+
+def _messages(call: Call, stderr: str) -> str:
+    lines = []
+    for line in stderr.splitlines():
+        line = re.sub(
+            r"char (\d+): unknown option to `s': `.'$",
+            lambda found: f"char {int(found[1]) + 1}: unknown option to `s'", line,
+        )  # fmt: skip
+        line = re.sub(r"char (\d+): unexpected `,'$", lambda found: f"char {int(found[1]) + 1}: unexpected `,'", line)
+        if not _KNOWN.fullmatch(line) and "unknown option to `s'" not in line:
+            call.unknown(f"the wording of {line!r}")
+        lines.append(line + "\n")
+    return "".join(lines)
+
+
+COMMANDS: dict[str, Builtin] = {"sed": sed}
