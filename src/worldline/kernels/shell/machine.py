@@ -261,7 +261,9 @@ class Machine:
                 self.vfs.chmod(path, mode)
             node = Node(kind, mode, uid, uid, now)
         elif node.mode != mode:
-            self.vfs.chmod(path, node.mode)  # modes are ours to change; the library resets them where it writes
+            # Modes are ours to change; the library resets them where it writes, and keeps some places to itself.
+            with contextlib.suppress(RuntimeError):
+                self.vfs.chmod(path, node.mode)
             mode = node.mode
         content = node.content
         if kind == "file" and self.stamps.get(path) != meta["modified"]:
