@@ -38,6 +38,10 @@ class PythonScript:
     """Where its own modules are looked for; None: nowhere."""
     module: str | None = None
     """The name that it was started by, with `-m`."""
+    optimised: bool = False
+    """`-O`: no `assert`."""
+    warnings: tuple[str, ...] = ()
+    """Actions of `-W`."""
 
     @property
     def shown(self) -> bool:
@@ -114,6 +118,8 @@ def run_python(
         "directory": script.directory,
         "path": _path(script),
         "module": script.module,
+        "optimised": script.optimised,
+        "warnings": list(script.warnings),
         "cwd": cwd,
         "env": dict(env or {}),
         "stdin": None if stdin is None else stdin.decode("latin-1"),

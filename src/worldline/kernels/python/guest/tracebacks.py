@@ -24,6 +24,7 @@ __all__ = [
     "LIBRARY",
     "format_error",
     "format_syntax_error",
+    "library_lines",
     "line_key",
     "read_library",
     "traceback_functions",
@@ -188,6 +189,8 @@ def format_only(error: BaseException) -> list[str]:
         text = str(error)
     except Exception:
         text = "<exception str() failed>"
+    if text.startswith("dict contains fields not in fieldnames: ") and ", " in text:
+        abstain("a message that lists a set")
     frame = next((entry.frame for entry in reversed(entries(error)) if entry.frame is not None), None)
     text += suggestion(error, frame)
     lines = [f"{name}: {text}\n" if text else f"{name}\n"]
@@ -224,7 +227,7 @@ def _syntax_lines(error: SyntaxError) -> str:
     return "".join(lines)
 
 
-_LIBRARY: dict[str, dict[str, int]] = {}
+_LIBRARY: dict[str, dict[str, list[int]]] = {}
 """Where lines of library code stand in Debian's Python 3.11.2, by file and `line_key`; the host's may be another."""
 
 
@@ -240,9 +243,11 @@ def library_entry(entry: Entry) -> Entry:
         abstain(f"a traceback through the library module {name}")
     text = linecache.getlines(entry.filename)
     source = text[entry.line - 1].rstrip("\n") if 0 < entry.line <= len(text) else ""
-    line = table.get(line_key(entry.name, source))
-    if line is None:
+    key = line_key(entry.name, source)
+    here, there = library_lines("".join(text)).get(key, []), table.get(key, [])
+    if entry.line not in here or len(here) != len(there):
         abstain(f"a traceback through the library module {name}")
+    line = there[here.index(entry.line)]
     end_line = line if entry.end_line == entry.line else (entry.end_line or 0) + line - entry.line
     return Entry(f"/usr/lib/python3.11/{name}", entry.name, line, end_line, entry.column, entry.end_column, source)
 
@@ -250,6 +255,25 @@ def library_entry(entry: Entry) -> Entry:
 def line_key(function: str, line: str) -> str:
     """The key of a line of library code in the recorded table."""
     return f"{function}:{zlib.crc32(line.strip().encode()):08x}"
+
+
+_NAMES = {ast.ListComp: "<listcomp>", ast.SetComp: "<setcomp>", ast.DictComp: "<dictcomp>", ast.Lambda: "<lambda>",
+          ast.GeneratorExp: "<genexpr>"}  # fmt: skip
+_RAISING = (ast.Call, ast.Raise, ast.Subscript, ast.Attribute, ast.BinOp, ast.Yield, ast.For, ast.With, ast.Tuple)
+
+
+def library_lines(text: str) -> dict[str, list[int]]:
+    """Where the lines that can stand in a traceback are, by `line_key`, in a source text."""
+    lines = text.split("\n")
+    found: dict[str, set[int]] = {}
+    for block in ast.walk(ast.parse(text)):
+        name = getattr(block, "name", None) if isinstance(block, ast.FunctionDef) else _NAMES.get(type(block))
+        if name is None:
+            continue
+        for node in ast.walk(block):
+            if isinstance(node, _RAISING):
+                found.setdefault(line_key(name, lines[node.lineno - 1]), set()).add(node.lineno)
+    return {key: sorted(places) for key, places in found.items()}
 
 
 def read_library() -> None:

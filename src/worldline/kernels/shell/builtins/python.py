@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from worldline.kernels.python import PythonResult, PythonScript, PythonUnknown, run_module, run_python
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
@@ -14,8 +15,8 @@ from worldline.kernels.shell.builtins.textio import escape, stdin, unescape
 __all__ = ["COMMANDS", "python"]
 
 _FLAGS = "bBdEhiIOPqsSuvVxR?"
-_HARMLESS = frozenset("bBEIPqsSuR")
-_WITH_VALUE = "WX"
+_HARMLESS = frozenset("bBEIPqsSuRO")
+_ACTIONS = frozenset({"error", "ignore", "always", "default"})
 
 
 @dataclass(slots=True)
@@ -26,6 +27,8 @@ class _Line:
     """`file`, `command`, `module` or `stdin`."""
     target: str = ""
     arguments: list[str] = field(default_factory=list)
+    letters: set[str] = field(default_factory=set)
+    warnings: list[str] = field(default_factory=list)
 
 
 def python(call: Call) -> Result:
@@ -50,36 +53,52 @@ def python(call: Call) -> Result:
 
 
 def _read_line(call: Call) -> _Line:
-    words = list(call.argv)
+    words, line = list(call.argv), _Line()
     while words:
         word = words.pop(0)
         if word == "-":
-            return _Line("stdin", "-", words)
+            return replace(line, target="-", arguments=words)
         if word == "--":
-            return _Line("file", words[0], words[1:]) if words else _Line()
+            return replace(line, kind="file", target=words[0], arguments=words[1:]) if words else line
         if not word.startswith("-"):
-            return _Line("file", word, words)
+            return replace(line, kind="file", target=word, arguments=words)
         if word.startswith("--"):
             call.unknown(f"option {word}")
-        for index, letter in enumerate(word[1:], 2):
-            if letter in "cm":
-                value = word[index:] or (words.pop(0) if words else None)
-                if value is None:
-                    call.unknown("an option without its argument")
-                return _Line("command" if letter == "c" else "module", value, words)
-            if letter in _WITH_VALUE:
-                call.unknown(f"option -{letter}")
-            if letter not in _HARMLESS:
-                call.unknown(f"option -{letter}" if letter in _FLAGS else "an unknown option")
-    return _Line()
+        found = _read_letters(call, line, word[1:], words)
+        if found is not None:
+            return found
+    return line
+
+
+def _read_letters(call: Call, line: _Line, letters: str, words: list[str]) -> _Line | None:
+    """Take in a group of short options; give the finished line where one of them ends the options."""
+    for index, letter in enumerate(letters, 1):
+        if letter in "cmWX":
+            value = letters[index:] or (words.pop(0) if words else None)
+            if value is None:
+                call.unknown("an option without its argument")
+            if letter == "W" and value in _ACTIONS:
+                line.warnings.append(value)
+                return None
+            if letter in "WX":
+                call.unknown(f"option -{letter} {value}")
+            return replace(line, kind="command" if letter == "c" else "module", target=value, arguments=words)
+        if letter not in _HARMLESS and letter != "x":
+            call.unknown(f"option -{letter}" if letter in _FLAGS else "an unknown option")
+        line.letters.add(letter)
+    return None
 
 
 def _text(call: Call, line: _Line) -> PythonScript:
     if line.kind == "command":
-        return PythonScript(unescape(line.target), "<string>", ["-c", *line.arguments], call.cwd)
+        return PythonScript(unescape(line.target), "<string>", ["-c", *line.arguments], call.cwd, **_options(line))
     if call.stdin is None:
         call.unknown("reads a script from a terminal")
-    return PythonScript(stdin(call), "<stdin>", [line.target, *line.arguments], call.cwd)
+    return PythonScript(stdin(call), "<stdin>", [line.target, *line.arguments], call.cwd, **_options(line))
+
+
+def _options(line: _Line) -> dict[str, Any]:
+    return {"optimised": "O" in line.letters, "warnings": tuple(line.warnings)}
 
 
 def _file(call: Call, line: _Line) -> PythonScript | Result:
@@ -94,7 +113,9 @@ def _file(call: Call, line: _Line) -> PythonScript | Result:
         text = f"{call.name}: can't open file '{path}': [Errno {number}] {os.strerror(number)}\n"
         return Result("", text, 2)
     directory = posixpath.dirname(posixpath.normpath(path))
-    return PythonScript(source, path, [name, *line.arguments], directory)
+    if "x" in line.letters:
+        source = b"\n" + source.partition(b"\n")[2]
+    return PythonScript(source, path, [name, *line.arguments], directory, **_options(line))
 
 
 def _directory(call: Call, name: str, path: str) -> Result:
