@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldline.formats.secrets import SecretMasker, find_secrets
@@ -124,6 +124,7 @@ def test_trajectories_without_secrets_are_left_alone() -> None:
     assert masker.masked == 0
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_offsets_are_those_of_the_text(text: str) -> None:
     for _, value, start, end in find_secrets(text + " token=abc12345x"):
