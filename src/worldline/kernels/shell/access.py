@@ -82,11 +82,13 @@ _HARMLESS = frozenset(
 """Commands of the shell library that touch no files by themselves (redirections are looked at apart)."""
 
 _VOLATILE = re.compile(
-    r"\$(?:\{?(?:RANDOM|SRANDOM|BASHPID|PPID|EPOCHREALTIME|BASH_COMMAND|BASH_VERSINFO|COLUMNS|LINES|_)\b|[$!](?![\w{])|\{[$!]\})"
+    r"\$(?:\{?(?:RANDOM|SRANDOM|BASHPID|PPID|EPOCHREALTIME|BASH_COMMAND|BASH_VERSINFO|COLUMNS|LINES|_)\b|"
+    r"[$!](?![\w{])|\{[$!]\})"
 )
 _OWN_WORDS = re.compile(
-    r"limit[^\n]*exceeded|output truncated|exceeds (?:VFS )?limit|limit \(\d+\) reached|may be truncated|resource limit|budget|not supported|not available in|"
-    r"network access not configured|sandbox|bashkit|not implemented|unsupported|invalid conversion specification",
+    r"limit[^\n]*exceeded|output truncated|exceeds (?:VFS )?limit|limit \(\d+\) reached|may be truncated|"
+    r"resource limit|budget|not supported|not available in|network access not configured|sandbox|bashkit|"
+    r"not implemented|unsupported|invalid conversion specification",
     re.IGNORECASE,
 )
 """What the shell library says where it does not do what the real program does."""

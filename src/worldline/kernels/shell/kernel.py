@@ -91,6 +91,11 @@ class ShellKernel:
             return Proposal(Observation.from_streams(b"", b"", 0), known=False, why="the shell has ended", ended=True)
         machine = self._ready(absolute="/bin/" in command)
         found = attempt(machine, self._settled, command, self._image.take())
+        if any("session command limit" in doubt for doubt in found.doubts):
+            # The library counts commands over a shell's whole life; a new shell starts at nought.
+            self._machine = None
+            machine = self._ready(absolute=machine.absolute)
+            found = attempt(machine, self._settled, command, self._image.take())
         proposal = Proposal(
             observation=found.observation,
             known=not found.doubts,
@@ -110,6 +115,10 @@ class ShellKernel:
         found = self._trial.attempt
         self._settled = found.settled
         self._trial = None
+        if found.limited:
+            self._image = Image(machine)
+            self._discard()
+            return
         if not self.state.shell.persist:
             machine.restore_shell(self._image.take())
         elif found.shell_changed:
@@ -120,6 +129,10 @@ class ShellKernel:
         if self._trial is None:
             return
         machine = self._ready()
+        if self._trial.attempt.limited:
+            self._trial = None
+            self._discard()
+            return
         machine.install(self._trial.attempt.settled.table, self._settled.table)
         if self._trial.attempt.shell_changed:
             machine.restore_shell(self._image.take())
@@ -180,6 +193,13 @@ class ShellKernel:
         self._settled = after
         self._image = Image(machine)
         self._trial = None
+        if found.limited:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Give up a shell that a limit may have left in any state; the next step builds another."""
+        self._image.take()
+        self._machine = None
 
     def _ready(self, *, absolute: bool = False) -> Machine:
         if self._machine is not None and absolute and not self._machine.absolute:

@@ -173,6 +173,18 @@ class Script:
                 found[word[1]] = found.get(word[1], True) and both
         return frozenset(name for name, both in found.items() if both)
 
+    def emptied(self) -> dict[str, frozenset[str]]:
+        """Words of the files that the shell empties for each command, since its pipe's output goes there."""
+        if ">" not in self.text or self.features & {"loop", "if", "subshell", "function", "substitution"}:
+            return {}
+        found: dict[str, frozenset[str]] = {}
+        for statement in re.split(r"&&|\|\||;|\n", _QUOTED.sub("q", self.text)):
+            names = re.findall(r"(?:^|\|)\s*(?:\w+=\S*\s+)*([\w.-]+)", statement)
+            targets = frozenset(re.findall(r"(?<![>&])>\|?\s*([\w./~-]+)", statement))
+            for name in names:
+                found[name] = found[name] & targets if name in found else targets
+        return {name: targets for name, targets in found.items() if targets}
+
     @property
     def functions(self) -> frozenset[str]:
         """Functions it defines."""

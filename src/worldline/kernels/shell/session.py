@@ -33,6 +33,8 @@ _RUN_SHELL = re.compile(r"(?<![\w-])env\s+((?:\w+=[\w./:-]*\s+)+)((?:ba)?sh\b)")
 PRINTF_TIME = re.compile(
     r"(printf\s+(?:-v\s+\w+\s+)?(['\"])[^'\"%]*)%\(([^)'\"]*)\)T([^'\"%]*\2)((?:\s+-?\d+)?)(?=\s*(?:$|[;&|)>]))"
 )
+_QUOTES = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\")")
+_STREAMED = re.compile(r"((?<!\|)\|&?\s*)(cat|tr|grep)(?=$|[\s;&|)'\"])")
 _EPOCH = re.compile(r"\$(?:EPOCHSECONDS\b|\{EPOCHSECONDS\})")
 
 
@@ -66,6 +68,7 @@ def wrap(script: Script, settled: Settled, step: Step, *, persist: bool) -> str:
     if "history" in script.programs and step.state.shell.mode != "interactive":
         # A shell that is not interactive keeps no history.
         text = re.sub(r"(^|[;&|(]\s*)history(?=\s*(?:$|[;&|)>]))", r"\1true", text, flags=re.MULTILINE)
+    text = unstream(text)
     text = _RUN_SHELL.sub(r"\1\2", text)
     text = _interpreters(text, script, settled, step)
     if "%(" in text:
@@ -177,6 +180,24 @@ def _interpreters(text: str, script: Script, settled: Settled, step: Step) -> st
         elif script.names("chmod"):
             text = re.sub(rf"([;&|(\n]\s*){re.escape(name)}(?=\s|$|[;&|)>])", rf"\1python3 {name}", text)
     return text
+
+
+def unstream(text: str) -> str:
+    """Keep the library from joining two commands into a stream of its own, past our commands of the same names.
+
+    It does so for `cat`, `tr`, `grep`, `seq` and `yes` next to each other in a pipe, unless one is called by `command`.
+    """
+    if "|" not in text:
+        return text
+    parts = _QUOTES.split(text)
+    for index, part in enumerate(parts):
+        before = parts[index - 1] if index else ""
+        if part.startswith("'") and not re.search(r"-\w*c\s*$", before):
+            continue
+        if part.startswith('"') and "$(" not in part and not re.search(r"-\w*c\s*$", before):
+            continue
+        parts[index] = _STREAMED.sub(r"\1command \2", part)
+    return "".join(parts)
 
 
 def _printf_time(match: re.Match[str], now: datetime) -> str:

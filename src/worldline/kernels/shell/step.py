@@ -164,6 +164,8 @@ class Step:
     """Paths that the shell library may write by itself in this step; None: any."""
     merging: frozenset[str] = frozenset()
     """Commands whose errors go where their output goes."""
+    emptied: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Files that the shell empties before a command runs, since its output goes there; by the command's name."""
     trace: Trace = field(default_factory=Trace)
     ran: list[str] = field(default_factory=list)
     """Names of our commands that ran."""
@@ -181,9 +183,10 @@ class Step:
                 return number
         return 1
 
-    def files(self, vfs: FileSystem, cwd: str) -> KernelFiles:
+    def files(self, vfs: FileSystem, cwd: str, name: str = "") -> KernelFiles:
         """The files as a command in `cwd` sees them."""
         disk = Disk(vfs, self.table, self.stamps, self.suspects, self.state, self.now, self.barriers)
+        disk.emptied = self.emptied.get(name, frozenset())
         return KernelFiles(disk, self.state, cwd, self.now, self.trace, self.umask)
 
 
@@ -294,7 +297,7 @@ def _call(step: Step, context: BuiltinContext, name: str) -> Call:
         context.stdin,
         {**context.env, "_": f"/usr/bin/{name}"},
         context.cwd,
-        step.files(context.fs, context.cwd),
+        step.files(context.fs, context.cwd, name),
         step.state,
         step.now,
         step.umask,
@@ -304,6 +307,10 @@ def _call(step: Step, context: BuiltinContext, name: str) -> Call:
 
 def _invoke(step: Step, call: Call, function: Builtin) -> Result:
     """Run one command of ours; what it does not know is noted, and gives status 125."""
+    bare = call.name == "tr" or (call.name == "cat" and all(word.startswith("-") for word in call.argv))
+    if bare and call.stdin is None and "|" in step.text:
+        # The library may have joined it with its neighbour in a pipe, past us; or there is nothing to read.
+        step.unknown.append(f"{call.name}: what it reads")
     if call.stdin is not None and _REPLACEMENT in call.stdin:
         step.unknown.append(f"{call.name}: its input may be binary")
     try:

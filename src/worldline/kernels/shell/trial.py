@@ -145,6 +145,10 @@ class _Run:
             first_line=settled.lines if shell.mode == "script" and shell.persist else 0,
             umask=settled.umask,
             merging=self.script.merging(merged=shell.merged),
+            emptied={
+                name: frozenset(expand_path(word, settled.cwd, self.state.home) for word in words)
+                for name, words in self.script.emptied().items()
+            },
             suspects=suspects(self.script, settled.functions, settled.table, settled.cwd, self.state.home),
         )
         if hidden:
@@ -283,6 +287,10 @@ class _Run:
             stderr = reword(stderr, script.text, state.shell, first_line, script, functions)
             shown_err = stderr.encode() if stderr != stderr_text else outcome.stderr
             shown_out = outcome.stdout
+        if "bashkit" in stdout_text or "bashkit" in stderr_text:
+            # The library shows itself, in its /proc for instance; that is nobody's answer.
+            shown_out, shown_err, stdout_text, stderr = b"", b"", "", ""
+            step.unknown.append("what the shell library makes up")
         status = outcome.status if step.ended else step.status
         status = self._end(step, stderr, status)
         if step.ended and state.shell.mode == "interactive" and script.names("exit"):

@@ -8,21 +8,20 @@ from functools import cache
 
 from worldline.kernels.shell.builtins.base import Builtin
 
-__all__ = ["commands"]
+__all__ = ["commands", "offers"]
 
 
 @cache
 def commands() -> dict[str, Builtin]:
-    """Collect the commands of every module in this package, sorted by name.
-
-    Raises:
-        ValueError: Two modules offer the same command.
-    """
+    """Collect the commands of every module in this package, sorted by name; the first module to offer one wins."""
     found: dict[str, Builtin] = {}
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
-        offered: dict[str, Builtin] = getattr(importlib.import_module(f"{__name__}.{module.name}"), "COMMANDS", {})
-        doubled = sorted(found.keys() & offered.keys())
-        if doubled:
-            raise ValueError(f"{module.name} offers {', '.join(doubled)}, which another module offers too")
-        found.update(offered)
+    for offered in offers().values():
+        found = {**offered, **found}
     return dict(sorted(found.items()))
+
+
+@cache
+def offers() -> dict[str, dict[str, Builtin]]:
+    """The table of commands of each module, by module name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return {name: getattr(importlib.import_module(f"{__name__}.{name}"), "COMMANDS", {}) for name in names}
