@@ -91,11 +91,6 @@ class ShellKernel:
             return Proposal(Observation.from_streams(b"", b"", 0), known=False, why="the shell has ended", ended=True)
         machine = self._ready(absolute="/bin/" in command)
         found = attempt(machine, self._settled, command, self._image.take())
-        if any("session command limit" in doubt for doubt in found.doubts):
-            # The library counts commands over a shell's whole life; a new shell starts at nought.
-            self._machine = None
-            machine = self._ready(absolute=machine.absolute)
-            found = attempt(machine, self._settled, command, self._image.take())
         proposal = Proposal(
             observation=found.observation,
             known=not found.doubts,
@@ -116,7 +111,6 @@ class ShellKernel:
         self._settled = found.settled
         self._trial = None
         if found.limited:
-            self._image = Image(machine)
             self._discard()
             return
         if not self.state.shell.persist:
@@ -191,13 +185,14 @@ class ShellKernel:
             machine.enter(cwd)
         after.cwd = cwd
         self._settled = after
-        self._image = Image(machine)
         self._trial = None
         if found.limited:
             self._discard()
+        else:
+            self._image = Image(machine)
 
     def _discard(self) -> None:
-        """Give up a shell that a limit may have left in any state; the next step builds another."""
+        """Give up a shell that a limit may have left in any state; the next step starts from the one before."""
         self._image.take()
         self._machine = None
 

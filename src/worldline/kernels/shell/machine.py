@@ -25,8 +25,9 @@ class Limits:
     """What one step may use before the kernel gives up."""
 
     seconds: float = 2.0
-    commands: int = 100_000
-    loop_iterations: int = 100_000
+    commands: int = 100_000_000
+    """Over a shell's whole life, since the library counts them so; a step is bounded by its seconds."""
+    loop_iterations: int = 1_000_000
     memory: int = 256 * 1024 * 1024
 
 
