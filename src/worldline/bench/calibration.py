@@ -68,7 +68,9 @@ def count(trajectory: Trajectory, kernel: Kernel, memory: Memory, counts: Counts
     compare = get_domain(trajectory.world.domain).compare
     try:
         for turn in trajectory.turns:
-            hit = memory.recall(trajectory.world, turn.action, footprint_key(kernel.footprint(turn.action)))
+            hit = None
+            if memory.knows(trajectory.world.domain, turn.action):
+                hit = memory.recall(trajectory.world, turn.action, footprint_key(kernel.footprint(turn.action)))
             if hit is not None:
                 right = compare(hit.transition.observation, turn.observation).exact
                 counts.add(hit.kind, (), right)

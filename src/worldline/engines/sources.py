@@ -83,6 +83,8 @@ class RecallSource:
 
     def candidate(self, action: Action, kernel: Kernel | None) -> Candidate | None:
         """Look the action up; `kernel` tells what it would read now."""
+        if not self._memory.knows(self._world.domain, action):
+            return None  # spares telling what the action reads
         key = footprint_key(kernel.footprint(action)) if kernel is not None else None
         hit = self._memory.recall(self._world, action, key, self._environment)
         if hit is None:

@@ -121,6 +121,10 @@ class Memory:
         self._transitions.append(transition)
         self._index = None
 
+    def knows(self, domain: str, action: Action) -> bool:
+        """Whether the very same action is recorded, in whatever state."""
+        return (domain, action.render()) in self._by_action
+
     def recall(
         self, world: WorldSpec, action: Action, footprint: str | None, environment: str | None = None
     ) -> Recall | None:
