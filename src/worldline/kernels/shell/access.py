@@ -92,7 +92,7 @@ _OWN_WORDS = re.compile(
     re.IGNORECASE,
 )
 """What the shell library says where it does not do what the real program does."""
-_EXCEPTION = re.compile(r"^[\w.]*(?:Error|Exception|Warning): .*$", re.MULTILINE)
+_EXCEPTION = re.compile(r"^[\w.]*(?:Error|Exception|Warning|UnsupportedOperation): .*$", re.MULTILINE)
 """What Python says of an exception, in much the same words (`unsupported operand type(s)`)."""
 
 _SAFE_DEVICES = ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd")
