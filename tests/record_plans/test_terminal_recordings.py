@@ -11,7 +11,7 @@ import pytest
 from worldline import recordings
 from worldline.errors import ConfigError
 from worldline.formats import read_trajectories
-from worldline.record.plans import split_of, trivial
+from worldline.record.plans import generate, split_of, trivial
 from worldline.record.plans.card import card, chains
 from worldline.record.plans.programs import programs_of
 from worldline.types import Observation, Trajectory, Turn
@@ -61,6 +61,12 @@ def test_the_set_is_as_large_and_varied_as_it_must_be(sets: dict[str, list[Traje
     assert sum(turn.extra["source"] != "own" for turn in turns) / len(turns) >= 0.5
     assert len({name for turn in turns for name in programs_of(turn.action.command or "")}) >= 120
     assert sum((FOLDER / f"{split}.jsonl.zst").stat().st_size for split in sets) < 6_000_000
+
+
+def test_the_build_command_plans_these_sessions(sets: dict[str, list[Trajectory]]) -> None:
+    frozen = json.loads((FOLDER / "SPLITS.json").read_text(encoding="utf-8"))
+    planned = {plan.id for plan in generate(frozen["count"], frozen["seed"])}
+    assert {item.origin["plan"] for split in sets.values() for item in split} == planned
 
 
 def test_everything_was_observed_and_judged(sets: dict[str, list[Trajectory]], turns: list[Turn]) -> None:
