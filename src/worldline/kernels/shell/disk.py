@@ -191,6 +191,18 @@ class Disk:
 
     # --- writing
 
+    def _catch_up(self, directory: str) -> None:
+        """Enter what the library made in a directory before now, so that its entries stay in order."""
+        if self._suspects is not None and all(posixpath.dirname(path) != directory for path in self._suspects):
+            return
+        prefix = directory.rstrip("/") + "/"
+        entries = self._listing(directory)
+        fresh = [name for name in entries if prefix + name not in self.table.nodes and not _made_up(prefix + name)]
+        for name in sorted(fresh, key=lambda name: float(entries[name]["created"])):
+            node = self.node(prefix + name)
+            if node is not None:
+                self.table.nodes[prefix + name] = node
+
     def lift(self, path: str) -> None:
         """Put back what a stand-in hides, before it is changed."""
         if path in self._barriers.paths:
@@ -200,6 +212,8 @@ class Disk:
     def put(self, path: str, node: Node, data: bytes) -> None:
         """Write a regular file."""
         fresh = path not in self.table.nodes
+        if fresh:
+            self._catch_up(posixpath.dirname(path))
         self._vfs.write_file(path, data)
         self._settle(path, replace(node, content=data, mtime=self._now), mode=fresh)
 
@@ -211,6 +225,7 @@ class Disk:
 
     def make(self, path: str, node: Node) -> None:
         """Make a directory or a symbolic link."""
+        self._catch_up(posixpath.dirname(path))
         if node.kind == "symlink":
             self._vfs.symlink(node.target, path)
             self.table.nodes[path] = node
@@ -228,6 +243,7 @@ class Disk:
 
     def rename(self, old: str, new: str, node: Node) -> None:
         """Move a path, with what lies below it, to a name that is free."""
+        self._catch_up(posixpath.dirname(new))
         if node.kind == "symlink":
             self._vfs.symlink(node.target, new)
             self._vfs.remove(old)

@@ -256,7 +256,7 @@ class Machine:
         kind = meta["file_type"]
         node = table.nodes.get(path)
         mode = int(meta["mode"])
-        if node is None or node.kind != kind:
+        if node is None or node.kind != kind or (path not in self.stamps and path not in self._ours):
             if path not in self._ours and kind in self._fresh and mode in (0o644, 0o755) and mode != self._fresh[kind]:
                 mode = self._fresh[kind]
                 self.vfs.chmod(path, mode)
