@@ -42,7 +42,10 @@ def glob_regex(pattern: str, *, ignore_case: bool = False) -> re.Pattern[str]:
             position += 1
         else:
             text += re.escape(char)
-    return re.compile(rf"(?s:{text})\Z", re.IGNORECASE if ignore_case else 0)
+    try:
+        return re.compile(rf"(?s:{text})\Z", re.IGNORECASE if ignore_case else 0)
+    except re.error:  # a range that runs backwards matches nothing
+        return re.compile(r"(?!)")
 
 
 def _bracket(pattern: str, start: int) -> tuple[str, int]:
@@ -58,9 +61,13 @@ def _bracket(pattern: str, start: int) -> tuple[str, int]:
             body += _CLASSES[match.group(1)]
             position = match.end()
             continue
-        char = pattern[position]
-        body += char if char == "-" else re.escape(char)
-        position += 1
+        low = re.escape(pattern[position])
+        if pattern[position + 1 : position + 2] == "-" and pattern[position + 2 : position + 3] not in ("", "]"):
+            body += f"{low}-{re.escape(pattern[position + 2])}"
+            position += 3
+        else:
+            body += low
+            position += 1
     if position >= len(pattern):
         return r"\[", start
     return f"[{'^' if negated else ''}{body}]", position + 1
