@@ -17,6 +17,7 @@ from bashkit import FileSystem
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.barriers import Barriers
+from worldline.kernels.shell.builtins.textio import restore
 from worldline.kernels.shell.programs import provided
 from worldline.kernels.shell.table import Node, Table
 
@@ -142,11 +143,11 @@ class Disk:
     def content(self, path: str) -> bytes:
         """Content of a regular file."""
         if path.startswith("/dev/fd/"):
-            return self._vfs.read_file(path)
+            return restore(self._vfs.read_file(path))
         node = self.node(path)
         if node is not None and node.content is not None:
             return node.content
-        return b"" if _made_up(path) or path in self.table.tainted else self._vfs.read_file(path)
+        return b"" if _made_up(path) or path in self.table.tainted else restore(self._vfs.read_file(path))
 
     def size(self, path: str) -> int:
         """Size of a regular file in bytes."""
@@ -156,7 +157,7 @@ class Disk:
         if _made_up(path):
             return 0
         meta = self._listing(posixpath.dirname(path)).get(posixpath.basename(path))
-        return int(meta["size"]) if meta is not None else 0
+        return len(restore(self._vfs.read_file(path))) if meta is not None else 0
 
     def names(self, directory: str) -> list[str]:
         """Names in a directory, sorted by bytes."""

@@ -13,6 +13,7 @@ from typing import Any
 from bashkit import Bash, BashError, FileSystem, ShellState
 
 from worldline.domains.terminal.state import TerminalState
+from worldline.kernels.shell.builtins.textio import restore
 from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.step import Slot, Step, callbacks
 from worldline.kernels.shell.table import Node, Table
@@ -85,7 +86,7 @@ class Machine:
             self._slot.step = None
         raw: Any = result  # the library's stubs leave out the two byte fields
         truncated = result.stdout_truncated or result.stderr_truncated
-        return Outcome(raw.stdout_bytes, raw.stderr_bytes, result.exit_code, result.error, truncated)
+        return Outcome(restore(raw.stdout_bytes), restore(raw.stderr_bytes), result.exit_code, result.error, truncated)
 
     @property
     def shell(self) -> Bash:
@@ -269,6 +270,10 @@ class Machine:
         content = node.content
         if kind == "file" and self.stamps.get(path) != meta["modified"]:
             content = self.vfs.read_file(path)
+            if restore(content) != content:
+                content = restore(content)
+                self.vfs.write_file(path, content)
+                meta = self.vfs.stat(path)
             node = replace(node, mtime=now)
             if table.tainted.get(path) and content:
                 # Appending to what is not known leaves it unknown; anything else replaced it.
