@@ -35,7 +35,7 @@ async def main() -> None:
             sure += not result.abstained
     console.print()
     console.print(
-        f"{same} of {len(lines)} answers equal real bash's to the byte (recorded with {recorded.origin.get('shell')}); "
+        f"{same} of {len(lines)} answers equal real bash's to the byte; "
         f"{sure} were sure, {len(lines) - sure} only guessed."
     )
 
