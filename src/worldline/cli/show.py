@@ -22,6 +22,8 @@ def show_step(console: Console, result: StepResult, *, prompt: str | None = None
         console.print(Text(prompt, style="bold") + Text(visible(result.action.render())))
     show_observation(console, result.prediction)
     console.print(summary_line(result), highlight=False)
+    if "model_error" in result.prediction.extra:
+        _print_model_error(console, result.prediction)
 
 
 def show_observation(console: Console, prediction: Prediction) -> None:
@@ -71,7 +73,13 @@ def explain(console: Console, prediction: Prediction) -> None:
         say("reasoning", "bold")
         say(prediction.reasoning)
     if "model_error" in prediction.extra:
-        say(f"model error {prediction.extra['model_error']['message']}", "red")
+        _print_model_error(console, prediction)
+
+
+def _print_model_error(console: Console, prediction: Prediction) -> None:
+    error = prediction.extra["model_error"]
+    hint = f" ({error['hint']})" if error.get("hint") else ""
+    console.print(Text(visible(f"  no answer from the model: {error['message']}{hint}"), style="red"), soft_wrap=True)
 
 
 def _print_stream(console: Console, text: str, style: str) -> None:

@@ -72,6 +72,8 @@ class StepResult(Frozen):
             "abstained": self.abstained,
             "spans": [span.model_dump(mode="json") for span in self.spans],
             "confidence": self.confidence,
+            "reasoning": self.prediction.reasoning,
+            "model_error": self.prediction.extra.get("model_error"),
             "reward": self.reward,
             "done": self.done,
             "elapsed_ms": round(self.elapsed_ms, 3),
