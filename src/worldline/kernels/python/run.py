@@ -18,7 +18,8 @@ __all__ = ["PythonLimits", "PythonResult", "PythonScript", "PythonUnknown", "run
 
 _LIBRARY_PROGRAMS = frozenset({"json.tool", "calendar", "base64"})
 
-_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}|<module '")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}|<module '|5f1d7e84|4242424")
+"""What shows that the output differs between runs: addresses, and the kernel's marks for random names and the pid."""
 
 
 class PythonUnknown(Exception):
@@ -172,9 +173,16 @@ def _converse(request: dict[str, Any], files: FileSystem, uid: int, now: datetim
                     raise PythonUnknown("the worker was lost")
                 if "ask" not in message:
                     return message
+                _check_shown(message["arguments"])
                 channel.send(answer(files, message["ask"], message["arguments"], uid=uid, now=now))
         except Closed as exc:
             raise PythonUnknown("the script was stopped: too slow, too large, or it left the rules") from exc
+
+
+def _check_shown(arguments: list[Any]) -> None:
+    """Refuse to keep in a file, or in its name, what differs between runs."""
+    if any(isinstance(argument, str) and _ADDRESS.search(argument) for argument in arguments):
+        raise PythonUnknown("a file shows what differs between runs")
 
 
 def _result(message: dict[str, Any]) -> PythonResult:
@@ -182,7 +190,7 @@ def _result(message: dict[str, Any]) -> PythonResult:
         raise PythonUnknown(str(message["unknown"]))
     stdout, stderr = str(message["stdout"]), str(message["stderr"])
     if _ADDRESS.search(stdout) or _ADDRESS.search(stderr):
-        raise PythonUnknown("the output shows an address in memory")
+        raise PythonUnknown("the output shows what differs between runs")
     merged = message["merged"]
     return PythonResult(
         stdout.encode("latin-1"),

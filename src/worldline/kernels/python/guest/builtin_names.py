@@ -10,7 +10,7 @@ from typing import Any
 from . import access
 from .frames import Frame, abstain
 
-__all__ = ["BUILTINS", "FrameCall", "set_evaluator"]
+__all__ = ["BUILTINS", "FrameCall", "Volatile", "set_evaluator"]
 
 _PLAIN = [
     "abs",
@@ -153,14 +153,14 @@ def _input(prompt: Any = "") -> str:
     return line.rstrip("\n")
 
 
-class _HashValue(int):
-    """A hash that differs between runs: good for comparing, not for showing."""
+class Volatile(int):
+    """A number that differs between runs (a hash, an id, a process id): good for comparing, not for showing."""
 
     def _refuse(self, *args: Any) -> Any:
-        abstain("hash() differs between runs")
+        abstain("a number that differs between runs")
 
     __repr__ = __str__ = __format__ = __mod__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __and__ = _refuse
-    __xor__ = __rxor__ = __or__ = __lt__ = __gt__ = __le__ = __ge__ = __rshift__ = __floordiv__ = __index__ = _refuse
+    __xor__ = __rxor__ = __or__ = __rshift__ = __floordiv__ = __index__ = _refuse
 
     def __hash__(self) -> int:
         return int.__hash__(self)
@@ -175,7 +175,7 @@ def _stable(value: Any) -> bool:
 
 def _hash(f: Frame, args: list[Any], named: dict[str, Any]) -> int:
     result = hash(*args)
-    return result if _stable(args[0]) or f.code.name == "__hash__" else _HashValue(result)
+    return result if _stable(args[0]) or f.code.name == "__hash__" else Volatile(result)
 
 
 def _pow(base: Any, exponent: Any, mod: Any = None) -> Any:
@@ -184,13 +184,6 @@ def _pow(base: Any, exponent: Any, mod: Any = None) -> Any:
     from .expressions import _checked_power
 
     return _checked_power(base, exponent)
-
-
-def _volatile(name: str) -> Callable[..., Any]:
-    def function(*args: Any, **kwargs: Any) -> Any:
-        abstain(f"{name}() differs between runs")
-
-    return function
 
 
 def _exit(code: Any = None) -> None:
@@ -219,7 +212,7 @@ def _make() -> dict[str, Any]:
         "delattr": _delattr,
         "input": _input,
         "pow": _pow,
-        "id": _volatile("id"),
+        "id": lambda value, /: Volatile(id(value)),
         "exit": _exit,
         "quit": _exit,
     }

@@ -10,6 +10,7 @@ from typing import Any
 
 from .frames import Code, Frame, abstain, note
 from .scope import Scope, contains_yield
+from .suspending import Carried
 from .targets import TargetCompiler
 
 __all__ = ["GUEST_FUNCTIONS", "FunctionCompiler", "Signature", "bind", "signature_of"]
@@ -238,6 +239,8 @@ def _generator(
     def steps(frame: Frame) -> Generator[Any, Any, Any]:
         try:
             yield from body(frame)
+        except Carried as carried:
+            raise carried.error from carried.error.__cause__
         except BaseException as error:
             note(error, frame)
             raise

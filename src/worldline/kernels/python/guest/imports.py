@@ -8,11 +8,12 @@ import random
 import sys
 import time
 import types
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 from . import access
-from .builtin_names import FrameCall
+from .builtin_names import FrameCall, Volatile
 from .frames import Frame, abstain
 
 __all__ = ["MODULES", "Loader", "absolute", "everything", "load", "member", "preload", "register", "set_loader"]
@@ -115,7 +116,7 @@ _DENIED: dict[str, set[str]] = {
     "random": {"SystemRandom"},
     "types": {"FunctionType", "CodeType", "LambdaType", "CellType", "FrameType", "TracebackType", "GeneratorType"},
     "typing": {"get_type_hints", "ForwardRef"},
-    "uuid": {"uuid1", "uuid4", "getnode"},
+    "uuid": {"uuid1", "getnode"},
     "logging": {"Logger.findCaller"},
     "codecs": {"register"},
     "warnings": {"warn_explicit"},
@@ -123,6 +124,8 @@ _DENIED: dict[str, set[str]] = {
     "time": {"perf_counter_ns", "monotonic_ns", "process_time", "process_time_ns",
              "thread_time", "thread_time_ns", "clock_gettime", "clock_settime"},
 }  # fmt: skip
+MARKER = "5f1d7e84c3a94b6f8e2d9a0b7c6d5e4f"
+"""Stands for what differs between runs; a script that shows it makes the result unknown."""
 _SYS = {
     "byteorder": "little",
     "maxsize": sys.maxsize,
@@ -274,6 +277,8 @@ def _replacements(name: str) -> dict[str, Any]:
         found |= dict.fromkeys(("perf_counter", "monotonic", "process_time", "thread_time"), _counter)
         found["timezone"], found["tzname"], found["daylight"], found["altzone"] = 0, ("UTC", "UTC"), 0, 0
         return found
+    if name == "uuid":
+        return {"uuid4": lambda: uuid.UUID(hex=MARKER)}
     if name == "operator":
         return {"attrgetter": _attrgetter, "methodcaller": _methodcaller}
     if name == "os":
@@ -292,7 +297,7 @@ def _replacements(name: str) -> dict[str, Any]:
 
 
 def _getpid() -> int:
-    abstain("os.getpid() differs between runs")
+    return Volatile(4242)
 
 
 def _warn(f: Frame, args: list[Any], named: dict[str, Any]) -> None:
@@ -387,13 +392,21 @@ def absolute(name: str | None, level: int, top: dict[str, Any]) -> str:
     return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
 
+def _library_counter() -> float:
+    from .tracebacks import failed_tests
+
+    if failed_tests:
+        abstain("how long a failing test takes")
+    return 100_000.0 + sum(slept)
+
+
 def _settle() -> None:
     """Give library code the virtual clock, and our way of showing errors."""
     from .tracebacks import unittest_text
 
     host: Any = time
     host.time = _time
-    host.perf_counter = host.monotonic = lambda: 100_000.0 + sum(slept)
+    host.perf_counter = host.monotonic = _library_counter
     host.sleep = _sleep
     import unittest.result
 
@@ -465,6 +478,11 @@ def member(module: types.ModuleType, name: str) -> Any:
     if where is None:
         where = getattr(sys.modules.get(module.__name__), "__file__", None)
         where = posixpath.join("/usr/lib/python3.11", _library_path(where)) if where and where.endswith(".py") else None
+    if getattr(getattr(module, "__spec__", None), "_initializing", False):
+        raise ImportError(
+            f"cannot import name '{name}' from partially initialized module '{module.__name__}' "
+            f"(most likely due to a circular import) ({where})"
+        )
     raise ImportError(f"cannot import name '{name}' from '{module.__name__}' ({where or 'unknown location'})")
 
 

@@ -170,7 +170,7 @@ def _parse(text: str, filename: str, shown: bool) -> tuple[Source, ast.Module]:
             compile(tree, filename, "exec", dont_inherit=True)
         except SyntaxError as error:
             _complete(error, text, shown)
-            raise
+            raise error.with_traceback(None) from None
         except (RecursionError, MemoryError, ValueError):
             abstain("a source too deep or odd to parse")
         finally:
@@ -193,7 +193,7 @@ def _complete(error: SyntaxError, text: str, shown: bool) -> None:
 
 
 def _syntax_error(error: SyntaxError, shown: bool) -> int:
-    if sys.version_info[:2] != (3, 11):
+    if sys.version_info[:2] != (3, 11) or "non-printable" in str(error.msg):
         abstain("a syntax error, worded by another Python version")
     sys.stderr.write(tracebacks.format_syntax_error(error))
     return 1
@@ -274,10 +274,7 @@ def _loader(world: World, directory: str | None, uses_sets: bool) -> imports.Loa
 def _load_file(world: World, name: str, path: str, uses_sets: bool) -> types.ModuleType:
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    try:
-        source, tree = _parse(text, path, True)
-    except SyntaxError:
-        abstain("a syntax error in an imported file")
+    source, tree = _parse(text, path, True)
     module = types.ModuleType(name, ast.get_docstring(tree, clean=False))
     module.__file__ = path
     module.__package__ = name.rpartition(".")[0]
@@ -289,11 +286,14 @@ def _load_file(world: World, name: str, path: str, uses_sets: bool) -> types.Mod
     world.sorts = world.sorts or _mentions(tree, {"sorted", "sort"})
     frame = Frame(Code("<module>", source), vars(module), None, vars(module))
     imports.register(name, module)
+    state: Any = types.SimpleNamespace(_initializing=True)
+    module.__spec__ = state
     try:
         Compiler(source, Scope("module", None), uses_sets=True).body(tree.body)(frame)
     except BaseException as error:
         note(error, frame)
         raise
+    state._initializing = False
     _write_cache(path, text)
     return module
 

@@ -322,13 +322,9 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
         self, node: ast.ExceptHandler
     ) -> tuple[Callable[[Frame, BaseException], bool], Callable[[Frame, BaseException], Exit | None]]:
         """Compile an `except` clause to a test and what it does."""
-        kinds = self.expression(node.type) if node.type is not None else None
         body, name = self.body(node.body), node.name
         store = self._store_name(self.scope.mangle(name)) if name else None
         target = ast.copy_location(ast.Name(name, ast.Del()), node) if name else None
-
-        def matches(f: Frame, error: BaseException) -> bool:
-            return kinds is None or catches(f, error, kinds(f), node)
 
         def handle(f: Frame, error: BaseException) -> Exit | None:
             if store is None or target is None:
@@ -339,7 +335,12 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
             finally:
                 self.forget(f, name or "")
 
-        return matches, handle
+        return self.matcher(node), handle
+
+    def matcher(self, node: ast.ExceptHandler) -> Callable[[Frame, BaseException], bool]:
+        """Compile the test of an `except` clause."""
+        kinds = self.expression(node.type) if node.type is not None else None
+        return lambda f, error: kinds is None or catches(f, error, kinds(f), node)
 
     def forget(self, f: Frame, name: str) -> None:
         """Unbind the name of an `except ... as name` clause."""

@@ -44,9 +44,8 @@ class TextOutput(io.TextIOWrapper):
     def __init__(self, name: str, limit: int) -> None:
         self.sink = _Sink(name, limit)
         errors = "backslashreplace" if name == "<stderr>" else "surrogateescape"
-        super().__init__(
-            io.BufferedWriter(cast(Any, self.sink), _PIPE_BUFFER), "utf-8", errors, write_through=name == "<stderr>"
-        )
+        buffer = io.BufferedWriter(cast(Any, self.sink), _PIPE_BUFFER)
+        super().__init__(buffer, "utf-8", errors, line_buffering=name == "<stderr>")
         self._shown = name
 
     @property

@@ -19,10 +19,29 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-__all__ = ["SuspendingCompiler"]
+__all__ = ["Carried", "SuspendingCompiler"]
 
 Steps = Callable[[Frame], Any]
 _BRANCHES = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class Carried(BaseException):
+    """A StopIteration on its way through our own generators, which may not raise it themselves."""
+
+    def __init__(self, error: StopIteration) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def _carrying(step: Callable[[Frame], Any]) -> Callable[[Frame], Any]:
+    def run(f: Frame) -> Any:
+        try:
+            return step(f)
+        except StopIteration as error:
+            note(error, f)
+            raise Carried(error) from None
+
+    return run
 
 
 class SuspendingCompiler(_Base):
@@ -35,7 +54,7 @@ class SuspendingCompiler(_Base):
             if isinstance(node, (ast.Pass, ast.Global, ast.Nonlocal)):
                 continue
             suspends = contains_yield(node)
-            steps.append((suspends, self.suspending_statement(node) if suspends else self.statement(node)))
+            steps.append((suspends, self.suspending_statement(node) if suspends else _carrying(self.statement(node))))
 
         def run(f: Frame) -> Generator[Any, Any, Any]:
             for suspends, step in steps:
@@ -59,7 +78,7 @@ class SuspendingCompiler(_Base):
     def _simple(self, node: ast.stmt) -> Steps:
         """Run the yields of a simple statement first, then the statement with their results in place."""
         prepare, replaced = self._hoist(node)
-        step = self.statement(replaced)
+        step = _carrying(self.statement(replaced))
 
         def run(f: Frame) -> Generator[Any, Any, Any]:
             yield from prepare(f)
@@ -70,7 +89,7 @@ class SuspendingCompiler(_Base):
     def _value(self, node: ast.expr) -> Steps:
         """Compile an expression; its generator's result is the value."""
         if not contains_yield(node):
-            plain = self.expression(node)
+            plain = _carrying(self.expression(node))
 
             def at_once(f: Frame) -> Generator[Any, Any, Any]:
                 return plain(f)
@@ -82,7 +101,7 @@ class SuspendingCompiler(_Base):
         if isinstance(node, ast.YieldFrom):
             return self._yield_from(node)
         prepare, replaced = self._hoist(node)
-        value = self.expression(replaced)
+        value = _carrying(self.expression(replaced))
 
         def run(f: Frame) -> Generator[Any, Any, Any]:
             yield from prepare(f)
@@ -196,7 +215,7 @@ class SuspendingCompiler(_Base):
 
     def _suspending_Try(self, node: ast.Try) -> Steps:
         body, other = self.suspending_body(node.body), self.suspending_body(node.orelse)
-        handlers = [(self.handler(h)[0], self.suspending_body(h.body), h.name) for h in node.handlers]
+        handlers = [(self.matcher(h), self.suspending_body(h.body), h.name) for h in node.handlers]
         final = self.suspending_body(node.finalbody) if node.finalbody else None
 
         def handle(f: Frame, error: BaseException, block: Steps, name: str | None) -> Generator[Any, Any, Any]:
@@ -208,17 +227,33 @@ class SuspendingCompiler(_Base):
             finally:
                 self.forget(f, name)
 
+        def dispatch(f: Frame, error: BaseException) -> Generator[Any, Any, Any]:
+            for matches, block, name in handlers:
+                if matches(f, error):
+                    return True, (yield from handle(f, error, block, name))
+            return False, None
+
         def guarded(f: Frame) -> Generator[Any, Any, Any]:
             try:
                 left = yield from body(f)
             except Abstain:
                 raise
+            except Carried as carried:
+                context = carried.error.__context__
+                try:
+                    raise carried.error
+                except StopIteration as error:
+                    error.__context__ = context
+                    handled, left = yield from dispatch(f, error)
+                    if not handled:
+                        raise Carried(error) from None
+                    return left
             except BaseException as error:
                 note(error, f)
-                for matches, block, name in handlers:
-                    if matches(f, error):
-                        return (yield from handle(f, error, block, name))
-                raise
+                handled, left = yield from dispatch(f, error)
+                if not handled:
+                    raise
+                return left
             return (yield from other(f)) if left is None else left
 
         if final is None:

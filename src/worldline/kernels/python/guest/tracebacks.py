@@ -237,17 +237,20 @@ def library_entry(entry: Entry) -> Entry:
         return entry
     if entry.filename == "<string>":
         return entry
-    name = _library_name(entry.filename)
+    frozen = entry.filename.startswith("<frozen ")
+    name = f"{entry.filename[8:-1].replace('.', '/')}.py" if frozen else _library_name(entry.filename)
     table = _LIBRARY.get(name)
     if table is None:
         abstain(f"a traceback through the library module {name}")
-    text = linecache.getlines(entry.filename)
+    text = linecache.getlines(f"{os.path.dirname(os.__file__)}/{name}")
     source = text[entry.line - 1].rstrip("\n") if 0 < entry.line <= len(text) else ""
     key = line_key(entry.name, source)
     here, there = library_lines("".join(text)).get(key, []), table.get(key, [])
     if entry.line not in here or len(here) != len(there):
         abstain(f"a traceback through the library module {name}")
     line = there[here.index(entry.line)]
+    if frozen:
+        return Entry(entry.filename, entry.name, line)
     end_line = line if entry.end_line == entry.line else (entry.end_line or 0) + line - entry.line
     return Entry(f"/usr/lib/python3.11/{name}", entry.name, line, end_line, entry.column, entry.end_column, source)
 
@@ -289,6 +292,10 @@ def _library_name(path: str) -> str:
     return os.path.relpath(path, root)
 
 
+failed_tests: list[bool] = []
+"""Not empty once a test failed: then its run takes longer than what rounds to nothing."""
+
+
 def unittest_text(error: BaseException, failure: type[BaseException]) -> str:
     """What `unittest` shows for a test that did not pass: the frames of the test, not its own."""
     kept = [entry for entry in entries(error) if entry.frame is not None or "/unittest/" not in entry.filename]
@@ -296,6 +303,7 @@ def unittest_text(error: BaseException, failure: type[BaseException]) -> str:
         abstain("a test that failed while it handled another exception")
     head = ["Traceback (most recent call last):\n", *format_entries(kept)] if kept else []
     del failure
+    failed_tests.append(True)
     return "".join([*head, *format_only(error)])
 
 
