@@ -30,6 +30,7 @@ _PURE_WORDS = (
 _PURE = frozenset(_PURE_WORDS.split())
 """Commands that change no files by themselves (`sed -i` and `find -delete` apart)."""
 
+_REMOVING = frozenset(("zip", "gzip", "bzip2", "xz", "zstd", "mv", "rm", "make", "git", "unlink", "gunzip"))
 _LONG = re.compile(
     r"^([-dlpcbs])([-rwxsStT]{9})[.+@]?\s+(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\w{3}\s+\d+\s+[\d:]+|[\d-]+\s+[\d:]+)\s(.*)$"
 )
@@ -68,16 +69,27 @@ def taint_written(table: Table, before: Table, written: tuple[str, ...]) -> None
             table.tainted[path] = "content"
 
 
-def taint_unknown(script: Script, table: Table, state: TerminalState, cwd: str, moment: datetime) -> None:
-    """Doubt what commands that were not run may have written: the paths they name and the working directory."""
-    for command in _not_run(script):
+def taint_unknown(
+    script: Script, table: Table, state: TerminalState, cwd: str, moment: datetime, *, ours: bool
+) -> None:
+    """Doubt what commands may have written: the paths they name and the working directory.
+
+    Args:
+        script: The command.
+        table: Changed in place.
+        state: The declared world.
+        cwd: Working directory before the command.
+        moment: Virtual time.
+        ours: Also what our own commands may have written, since they did not do what the real ones did.
+    """
+    for command in _suspects(script, ours=ours):
         for word in command.args:
             if not word or word.startswith("-") or re.search(r"[\s*?\[{}|;<>]", word):
                 continue
             path = expand_path(word.partition("=")[2] or word, cwd, state.home)
             node = table.nodes.get(path)
             if node is not None and node.kind == "file":
-                table.tainted[path] = "content"
+                table.tainted[path] = "existence" if command.name in _REMOVING else "content"
             elif node is not None and node.kind == "directory":
                 table.open.add(path)
             elif "/" in word or "." in word:
@@ -95,8 +107,10 @@ def taint_unknown(script: Script, table: Table, state: TerminalState, cwd: str, 
                 table.tainted[path] = "content"
 
 
-def _not_run(script: Script) -> Iterator[AnalyzedCommand]:
-    known = commands().keys() | CORE.keys() | SHELL_BUILTINS | KEYWORDS | _PURE
+def _suspects(script: Script, *, ours: bool) -> Iterator[AnalyzedCommand]:
+    known = SHELL_BUILTINS | KEYWORDS | _PURE
+    if not ours:
+        known = known | commands().keys() | CORE.keys()
     for command in script.analysis.commands:
         if command.name is not None and command.name not in known and command.name not in script.functions:
             yield command

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.builtins import commands
@@ -104,7 +104,9 @@ _MESSAGE_PATH = re.compile(
 _DECLARING = re.compile(r"\bdeclare -p\b|(?:^|[;&|]\s*)(?:set|declare|typeset|compgen -v)\s*(?:$|[;&|>])", re.MULTILINE)
 
 
-def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdout: str) -> Iterator[str]:
+def doubts(
+    script: Script, step: Step, table: Table, cwd: str, stderr: str, stdout: str, functions: Collection[str]
+) -> Iterator[str]:
     """Yield what the answer rests on that is not known.
 
     Args:
@@ -114,6 +116,7 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
         cwd: Working directory before the run.
         stderr: What it wrote, already in the shell's words.
         stdout: What it wrote.
+        functions: Names of the functions that are defined.
     """
     state = step.state
     yield from step.unknown
@@ -129,6 +132,8 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
         yield "printf %(...)T is not simulated"
     if "pipe" in script.features and re.search(r"(?:^|[;&|(]\s*)(?:source|\.)\s[^;&\n]*\|", script.text):
         yield "a sourced script in a pipe is not simulated"
+    if "help" in script.programs and "no help topics match" not in stderr:
+        yield "help texts are not simulated"
     if script.names("compgen") or script.names("complete"):
         yield "completion is not simulated"
     if re.search(r"(?:^|[;&|({]\s*)times?(?=\s|$)", re.sub(r"'[^']*'|\"[^\"]*\"", "", script.text), re.MULTILINE):
@@ -140,7 +145,7 @@ def doubts(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
     for redirect in script.analysis.redirects:
         if not redirect.is_write and redirect.path and f": {redirect.path}: Is a directory" in stderr:
             yield f"{redirect.path} is a directory"
-    yield from _programs(script, state, stderr)
+    yield from _programs(script, state, stderr, functions)
     for path in sorted(_touched(script, state, cwd)):
         reason = _doubt(path, table)
         if reason is not None:
@@ -200,7 +205,7 @@ def suspects(
 _RUNNERS = frozenset(("env", "find", "ionice", "nice", "nohup", "setsid", "stdbuf", "timeout", "xargs"))
 
 
-def _programs(script: Script, state: TerminalState, stderr: str) -> Iterator[str]:
+def _programs(script: Script, state: TerminalState, stderr: str, functions: Collection[str]) -> Iterator[str]:
     known = commands().keys() | CORE.keys() | SHELL_BUILTINS | KEYWORDS
     for match in re.finditer(r"(\S+): (?:command )?not found$", stderr, re.MULTILINE):
         name = match[1]

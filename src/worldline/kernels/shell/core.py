@@ -103,6 +103,8 @@ def _test(step: Step, call: Call) -> Result:
     try:
         return Result(status=0 if _evaluate(words, call) else 1)
     except _Usage as error:
+        if re.search(r"(?<![\w-])(?:ba)?sh\s|(?:^|[\s;&|])\.{0,2}/|(?:^|[;&|]\s*)(?:source|\.)\s", step.text):
+            call.unknown("the line of a script it is on", Result("", f"{place}{error}\n", 2))
         return Result("", f"{place}{error}\n", 2)
 
 

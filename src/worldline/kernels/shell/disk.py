@@ -235,8 +235,32 @@ class Disk:
             self._vfs.mkdir(path)
             self._settle(path, node, mode=True)
 
+    def link(self, path: str, twin: str) -> None:
+        """Make `twin` another name of the file at `path`; the library has no hard links, so it holds a copy."""
+        node = self.node(path)
+        assert node is not None
+        self._catch_up(posixpath.dirname(twin))
+        number = node.inode or 1 + max(other.inode for other in self.table.nodes.values())
+        node = replace(node, content=self.content(path), nlink=node.nlink + 1, inode=number)
+        self.table.nodes[path] = node
+        self._vfs.write_file(twin, node.content or b"")
+        self._settle(twin, node, mode=True)
+
+    def _spread(self, path: str) -> None:
+        """Give the other names of a file what was done to it under this one."""
+        node = self.table.nodes[path]
+        for twin in self.table.twins(path):
+            if node.content is not None and self._vfs.read_file(twin) != node.content:
+                self._vfs.write_file(twin, node.content)
+            self._vfs.chmod(twin, node.mode)
+            self.table.nodes[twin] = node
+            self._stamps[twin] = self._vfs.stat(twin)["modified"]
+            self._entries.pop(posixpath.dirname(twin), None)
+
     def remove(self, path: str) -> None:
         """Remove a file, link or empty directory."""
+        for twin in self.table.twins(path):
+            self.table.nodes[twin] = replace(self.table.nodes[twin], nlink=self.table.nodes[twin].nlink - 1)
         self._vfs.remove(path)
         self.table.drop(path)
         self._stamps.pop(path, None)
@@ -278,6 +302,8 @@ class Disk:
         if node.kind != "symlink":
             self._stamps[path] = self._vfs.stat(path)["modified"]
         self._entries.pop(posixpath.dirname(path), None)
+        if node.inode:
+            self._spread(path)
 
     def _settle(self, path: str, node: Node, *, mode: bool) -> None:
         if mode:
@@ -285,6 +311,8 @@ class Disk:
         self.table.nodes[path] = node
         self._stamps[path] = self._vfs.stat(path)["modified"]
         self._changed(path)
+        if node.inode:
+            self._spread(path)
 
     def _changed(self, path: str) -> None:
         """Forget the listing a path is in, and give its directory the time."""

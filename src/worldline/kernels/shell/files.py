@@ -210,6 +210,7 @@ class KernelFiles:
             group=self._owner(node.gid),
             mtime=node.mtime,
             nlink=self._links(place, node),
+            inode=node.inode,
         )
 
     def _size(self, place: str, node: Node) -> int:
@@ -329,6 +330,17 @@ class KernelFiles:
     def symlink(self, target: str, path: str) -> None:
         place = self._new(path)
         self._disk.make(place, Node("symlink", 0o777, self._uid, self._uid, self._now, target=target))
+
+    def link(self, source: str, target: str) -> None:
+        """Make a hard link to a file."""
+        old, node = self._found(source, follow=False)
+        if node.kind == "directory":
+            raise _error(errno.EPERM, source)
+        place = self._new(target)
+        if node.kind != "file" or old in self._table.tainted:
+            raise Unknown(f"a hard link to {source}")
+        self._guard(old)
+        self._disk.link(old, place)
 
     def remove(self, path: str) -> None:
         """Remove a file, link or empty directory."""

@@ -165,8 +165,8 @@ class ShellKernel:
             else:
                 _doubt_trial(after.table, found)
                 after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
-            if not trial.proposal.known:
-                taint_unknown(script, after.table, self.state, before.cwd, after.clock)
+            if not (kept and trial.proposal.known):
+                taint_unknown(script, after.table, self.state, before.cwd, after.clock, ours=not kept)
             if script.features & {"substitution"} and not (kept and trial.proposal.known):
                 after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
             reading.cwd = before.cwd
@@ -206,6 +206,8 @@ class ShellKernel:
             machine.install(Table(), self._settled.table)
             if data is not None:
                 machine.restore_shell(data)
+                if machine.shell_state().cwd != self._settled.cwd:
+                    machine.enter(self._settled.cwd)
             self._image = Image(machine, data)
             self._machine = machine
             self._fresh = False

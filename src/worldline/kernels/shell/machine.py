@@ -71,7 +71,7 @@ class Machine:
             custom_builtins=callbacks(self._slot, state, absolute=absolute),
         )
         self.vfs: FileSystem = self._bash.fs()
-        self._bash.execute_sync("BASH=/usr/bin/bash; unset OLDPWD")
+        self._bash.execute_sync("BASH=/usr/bin/bash")
 
     # --- running
 
@@ -280,6 +280,11 @@ class Machine:
                 table.tainted.pop(path, None)
         self.stamps[path] = meta["modified"]
         table.nodes[path] = replace(node, mode=mode, content=content)
+        for twin in table.twins(path):
+            if table.nodes[twin] != table.nodes[path]:
+                self.vfs.write_file(twin, content or b"")
+                self.stamps[twin] = self.vfs.stat(twin)["modified"]
+                table.nodes[twin] = table.nodes[path]
 
 
 _OWN_WORDS = (

@@ -18,6 +18,10 @@ _REPORT_TRACE = re.compile(
     r"^(?:\++ (?:__worldline_end .*|trap - EXIT|trap -p)|__worldline_end .*|trap - EXIT)\n", re.MULTILINE
 )
 _OPERAND = re.compile(r"^bash: line \d+: (?:let: |\(\(: )?(.*): syntax error: operand expected$", re.MULTILINE)
+_EMPTY_REDIRECT = re.compile(r"^(\S+: line \d+: ): Is a directory\n\S+: line \d+: (\w+: [^\n]*)$", re.MULTILINE)
+"""A redirection from `${NAME:?message}`: the library goes on with the empty word."""
+_SCRIPT_LINE = re.compile(r"^((?:\.{1,2}/|/)[^\s:]+: line )(\d+): ", re.MULTILINE)
+"""Messages of scripts that run by their first line, which the library does not count."""
 _MISSING = re.compile(r"^(bash: line \d+: )(\S+): command not found$", re.MULTILINE)
 _NATIVE = re.compile(r"^bash: line (\d+): ", re.MULTILINE)
 _SH_NATIVE = re.compile(r"^sh: line (\d+): (.*): command not found$", re.MULTILINE)
@@ -98,6 +102,8 @@ def reword(
     stderr = _REPORT_TRACE.sub("", stderr)
     stderr = _HINT.sub("command not found", stderr)
     stderr = _place_absent(stderr, text)
+    stderr = _EMPTY_REDIRECT.sub(r"\1\2", stderr)
+    stderr = _SCRIPT_LINE.sub(lambda match: f"{match[1]}{int(match[2]) + 1}: ", stderr)
     stderr = _OPERAND.sub(_operand, stderr)
     stderr = stderr.replace("\tunavailable", "\t0m0.000s")
     if "exec" in text:
@@ -128,7 +134,10 @@ def _in_functions(stderr: str, script: Script, functions: Mapping[str, frozenset
     """Inside a function bash calls itself `environment`, when it was given its command as a string."""
     if shell.mode != "command" or not functions or "bash: line" not in stderr:
         return stderr
-    direct = {command.name for command in script.analysis.commands if command.context != "function_body"}
+    direct: set[str | None] = {
+        command.name for command in script.analysis.commands if command.context != "function_body"
+    }
+    direct |= {redirect.path for redirect in script.analysis.redirects}
     called, todo = set(), [name for name in functions if name in direct]
     while todo:
         name = todo.pop()
@@ -138,7 +147,8 @@ def _in_functions(stderr: str, script: Script, functions: Mapping[str, frozenset
 
     def rename(match: re.Match[str]) -> str:
         subject = match[2].partition(":")[0]
-        return f"environment: line {match[1]}: {match[2]}" if subject in inside else match[0]
+        refused = "<" in inside and subject not in direct and re.search(r": (?:No such file|Permission)", match[2])
+        return f"environment: line {match[1]}: {match[2]}" if subject in inside or refused else match[0]
 
     return re.sub(r"^bash: line (\d+): (.*)$", rename, stderr, flags=re.MULTILINE)
 

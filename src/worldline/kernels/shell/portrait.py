@@ -16,6 +16,7 @@ import zstandard
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import KernelError
+from worldline.kernels.shell.jobs import Job
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.script import Script
 from worldline.kernels.shell.session import Settled
@@ -63,7 +64,7 @@ def describe(state: TerminalState, settled: Settled, variables: dict[str, str]) 
         "more_files": len(paths) - len(shown),
         "functions": sorted(settled.functions),
         "traps": [f"{signal}: {body}" for signal, body in settled.traps],
-        "jobs": ["one may be running"] if settled.loose else [],
+        "jobs": [job.command for job in settled.jobs if not job.signal] + (["others"] if settled.loose else []),
         "unknown_shell_state": list(settled.opaque),
         "ended": settled.ended,
     }
@@ -183,6 +184,8 @@ def pack(settled: Settled, image: bytes, world: str) -> bytes:
         "lines": settled.lines,
         "opaque": settled.opaque,
         "loose": settled.loose,
+        "moved": settled.moved,
+        "jobs": [(job.number, job.command, job.signal) for job in settled.jobs],
     }
     return zstandard.compress(json.dumps(data, separators=(",", ":")).encode(), 3)
 
@@ -236,6 +239,8 @@ def _settled_in(found: dict[str, Any]) -> Settled:
         lines=found["lines"],
         opaque=tuple(found["opaque"]),
         loose=found["loose"],
+        moved=found["moved"],
+        jobs=tuple(Job(*job) for job in found["jobs"]),
     )
 
 
@@ -250,4 +255,5 @@ def _node_in(found: JsonDict) -> Node:
         None if content is None else base64.b64decode(content),
         found["target"],
         found["nlink"],
+        found["inode"],
     )

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 
 from bashkit import Bash
 
+from worldline.kernels.shell.jobs import SIGNALS, Job, listing, parse_job, signal_table
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
 from worldline.kernels.shell.step import END, STATUS, TYPE, WHERE, Step
 from worldline.kernels.shell.table import Table
 
-__all__ = ["PRINTF_TIME", "Settled", "functions_after", "settle", "wrap"]
+__all__ = ["PRINTF_TIME", "Settled", "functions_after", "native_commands", "settle", "wrap"]
 
 _DEFAULT_OPTIONS = frozenset(("braceexpand", "hashall", "interactive-comments"))
 _LOOKUP = re.compile(
@@ -33,6 +34,7 @@ _RUN_SHELL = re.compile(r"(?<![\w-])env\s+((?:\w+=[\w./:-]*\s+)+)((?:ba)?sh\b)")
 PRINTF_TIME = re.compile(
     r"(printf\s+(?:-v\s+\w+\s+)?(['\"])[^'\"%]*)%\(([^)'\"]*)\)T([^'\"%]*\2)((?:\s+-?\d+)?)(?=\s*(?:$|[;&|)>]))"
 )
+_SIGNAL_LIST = re.compile(r"(^|[;&|(]\s*)kill\s+-(?:l|L)(?=\s*(?:$|[;&|)>]))", re.MULTILINE)
 _QUOTES = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\")")
 _STREAMED = re.compile(r"((?<!\|)\|&?\s*)(cat|tr|grep)(?=$|[\s;&|)'\"])")
 _EPOCH = re.compile(r"\$(?:EPOCHSECONDS\b|\{EPOCHSECONDS\})")
@@ -53,11 +55,14 @@ class Settled:
     traps: tuple[tuple[str, str], ...] = ()
     """Pairs of signal name and what runs."""
     functions: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The commands in the body of each function."""
+    """The commands in the body of each function, and `<` where it redirects."""
     lines: int = 0
     """Lines read so far; counts on in script mode."""
     opaque: tuple[str, ...] = ()
     """What of the shell itself became unknown: `$NAME`, `cwd`, `functions`."""
+    jobs: tuple[Job, ...] = ()
+    moved: bool = False
+    """The working directory was changed, so that there is an `OLDPWD`."""
     loose: bool = field(default=False)
     """A job may still run in the background."""
 
@@ -68,7 +73,9 @@ def wrap(script: Script, settled: Settled, step: Step, *, persist: bool) -> str:
     if "history" in script.programs and step.state.shell.mode != "interactive":
         # A shell that is not interactive keeps no history.
         text = re.sub(r"(^|[;&|(]\s*)history(?=\s*(?:$|[;&|)>]))", r"\1true", text, flags=re.MULTILINE)
-    text = unstream(text)
+    text = _with_jobs(unstream(text), settled, step)
+    if not settled.moved and "OLDPWD" in text and not script.programs & {"cd", "pushd", "popd"}:
+        text = re.sub(r"\$OLDPWD\b|\$\{OLDPWD\}", "", text)
     text = _RUN_SHELL.sub(r"\1\2", text)
     text = _interpreters(text, script, settled, step)
     if "%(" in text:
@@ -142,7 +149,11 @@ def settle(
     if step.report:
         after.options = frozenset(step.report[0].split(":")) - {""}
         after.traps = _traps(step.report[1]) if len(step.report) > 1 else before.traps
-    after.loose = before.loose or ("background" in script.features and not script.names("wait"))
+    after.jobs = step.jobs
+    after.moved = before.moved or cwd != before.cwd or script.names("cd") or script.names("pushd")
+    after.loose = before.loose or (
+        "background" in script.features and not script.names("wait") and parse_job(script.text, ()) is None
+    )
     return after
 
 
@@ -152,6 +163,8 @@ def functions_after(before: Settled, script: Script) -> dict[str, frozenset[str]
         return before.functions
     commands = script.analysis.commands
     body = frozenset(command.name for command in commands if command.context == "function_body" and command.name)
+    if script.analysis.redirects:
+        body |= {"<"}
     return {**before.functions, **dict.fromkeys(script.functions, body)}
 
 
@@ -180,6 +193,41 @@ def _interpreters(text: str, script: Script, settled: Settled, step: Step) -> st
         elif script.names("chmod"):
             text = re.sub(rf"([;&|(\n]\s*){re.escape(name)}(?=\s|$|[;&|)>])", rf"\1python3 {name}", text)
     return text
+
+
+def _with_jobs(text: str, settled: Settled, step: Step) -> str:
+    """Answer `jobs`, `kill %N`, `wait %N` and `kill -l` from our own list of jobs."""
+    text = _SIGNAL_LIST.sub(lambda match: f"{match[1]}printf %s {_quote(signal_table())}", text)
+    started = parse_job(text, settled.jobs)
+    if started is not None and step.state.shell.mode != "interactive":
+        step.jobs = (*settled.jobs, started)
+        return "true"
+    step.jobs = jobs = settled.jobs
+    if not jobs:
+        return text
+    listed = re.fullmatch(r"\s*jobs\s*", text)
+    if listed is not None:
+        step.jobs = tuple(job for job in jobs if not job.signal)
+        return f"printf %s {_quote(listing(jobs))}"
+    killed = re.fullmatch(r"\s*kill\s+(?:-s\s+|-n\s+|-)?(?:SIG)?(\w+\s+)?%(\d+|%|\+)?\s*", text)
+    if killed is not None:
+        number = _number(killed[2], jobs)
+        signal = SIGNALS.get((killed[1] or "TERM").strip()) or int((killed[1] or "0").strip() or 0)
+        if any(job.number == number for job in jobs) and signal in (1, 2, 9, 15):
+            step.jobs = tuple(replace(job, signal=signal) if job.number == number else job for job in jobs)
+            return "true"
+    waited = re.match(r"\s*wait\s+%(\d+|%|\+)(?=\s*(?:;|$|\n))", text)
+    if waited is not None:
+        number = _number(waited[1], jobs)
+        job = next((job for job in jobs if job.number == number and job.signal), None)
+        if job is not None:
+            step.jobs = tuple(other for other in jobs if other is not job)
+            return f"{STATUS} {128 + job.signal}{text[waited.end() :]}"
+    return text
+
+
+def _number(word: str | None, jobs: tuple[Job, ...]) -> int:
+    return int(word) if word is not None and word.isdigit() else jobs[-1].number
 
 
 def unstream(text: str) -> str:

@@ -16,6 +16,7 @@ from worldline.kernels.shell.builtins.base import Builtin, Call, Result, Unknown
 from worldline.kernels.shell.core import CORE, Core
 from worldline.kernels.shell.disk import Disk
 from worldline.kernels.shell.files import KernelFiles, Trace
+from worldline.kernels.shell.jobs import Job
 from worldline.kernels.shell.messages import absent_message
 from worldline.kernels.shell.nested import run_nested
 from worldline.kernels.shell.programs import presence, program_path
@@ -171,6 +172,8 @@ class Step:
     """Names of our commands that ran."""
     unknown: list[str] = field(default_factory=list)
     slept: float = 0.0
+    jobs: tuple[Job, ...] = ()
+    """Jobs in the background after the step."""
     ended: bool = True
     """Whether the end of the script was not reached."""
     status: int = 0

@@ -52,6 +52,8 @@ class Node:
     content: bytes | None = None
     target: str = ""
     nlink: int = 1
+    inode: int = 0
+    """Paths with the same number other than 0 are hard links to one file."""
 
 
 @dataclass(slots=True)
@@ -74,6 +76,13 @@ class Table:
         """Paths directly or indirectly below a directory."""
         prefix = path.rstrip("/") + "/"
         return (name for name in self.nodes if name.startswith(prefix) and name != path)
+
+    def twins(self, path: str) -> list[str]:
+        """Other paths that are the same file."""
+        node = self.nodes.get(path)
+        if node is None or not node.inode:
+            return []
+        return [name for name, other in self.nodes.items() if other.inode == node.inode and name != path]
 
     def drop(self, path: str) -> None:
         """Forget a path and what lies below it."""

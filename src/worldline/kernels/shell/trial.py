@@ -11,6 +11,7 @@ from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.access import doubts, suspects
 from worldline.kernels.shell.barriers import Barriers
 from worldline.kernels.shell.dash import dash_doubts, dash_status
+from worldline.kernels.shell.jobs import parse_job
 from worldline.kernels.shell.machine import Machine, Outcome
 from worldline.kernels.shell.messages import reword, syntax_message
 from worldline.kernels.shell.paths import expand_path
@@ -23,6 +24,8 @@ from worldline.types import Observation, decode
 __all__ = ["Attempt", "attempt"]
 
 _RESTRICTIVE = re.compile(r"\bchmod\s+(?:-\w+\s+)*(?:0?[0-37][0-7]{2}\b(?<!7[0-7]{2})|0?[45][0-7]{2}\b|[ugoa]*[-=]\w*)")
+_JOB_CONTROL = re.compile(r"\s*(?:jobs|kill\s+(?:-\S+\s+)*(?:\w+\s+)?%\d*)\s*")
+"""What is answered from our own list of jobs."""
 _UNTRACED = frozenset(("loop", "if", "condition", "arithmetic", "function", "pipe", "substitution", "background"))
 """Features whose `set -x` lines the library leaves out or orders differently."""
 _SETTING = re.compile(
@@ -85,10 +88,7 @@ def _refuse(machine: Machine, settled: Settled, text: str, fault: SyntaxFault, i
             return Attempt(
                 joined, after, (*first.classes, "(syntax error)"), (*first.doubts, *doubt), first.ran, first.written
             )
-    after = Settled(
-        settled.table, settled.clock, settled.cwd, settled.started, False, status, settled.umask, settled.options,
-        settled.traps, settled.functions, settled.lines + len(lines), settled.opaque, settled.loose,
-    )  # fmt: skip
+    after = replace(settled, status=status, lines=settled.lines + len(lines))
     if shell.mode == "script" and shell.persist:
         after.ended = True
     observation = _observe(machine.state, b"", message.encode(), status)
@@ -295,7 +295,7 @@ class _Run:
         status = self._end(step, stderr, status)
         if step.ended and state.shell.mode == "interactive" and script.names("exit"):
             shown_err, shown_out = (shown_err, shown_out + b"exit\n") if state.shell.merged else (b"exit\n", shown_out)
-        found = list(doubts(script, step, settled.table, settled.cwd, stderr, stdout_text))
+        found = list(doubts(script, step, settled.table, settled.cwd, stderr, stdout_text, functions))
         if outcome.error is not None:
             found.append(f"a limit of the kernel: {outcome.error.splitlines()[0]}")
         if outcome.truncated:
@@ -333,9 +333,13 @@ def _fatal(stderr: str, text: str) -> bool:
 def _shell_doubts(settled: Settled, script: Script, cwd: str) -> list[str]:
     """What of the shell itself is not known any more, or not simulated."""
     found = []
-    if "background" in script.features or settled.loose:
+    if settled.loose or settled.jobs or ("background" in script.features and parse_job(script.text, ()) is None):
         for name in ("jobs", "kill", "pkill", "fg", "disown", "pgrep", "ps"):
-            if script.names(name):
+            if script.names(name) and not (
+                settled.jobs
+                and not settled.loose
+                and re.fullmatch(r"\s*(?:jobs|kill\s+(?:-\S+\s+)*(?:\w+\s+)?%\d*)\s*", script.text)
+            ):
                 found.append("jobs that run in the background are not simulated")
                 break
     traced = "xtrace" in settled.options or re.search(
