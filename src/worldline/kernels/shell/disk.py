@@ -96,9 +96,19 @@ class Disk:
             return node
         if _made_up(path):
             return node if node is not None else self._system(path)
+        if node is not None and node.inode:
+            node = self._latest(path, node)
         if path == "/" or (self._suspects is not None and path not in self._suspects):
             return node
         return self._fresh(path, node)
+
+    def _latest(self, path: str, node: Node) -> Node:
+        """A file with several names, of which the library may have written to another."""
+        for twin in self.table.twins(path):
+            meta = self._listing(posixpath.dirname(twin)).get(posixpath.basename(twin))
+            if meta is not None and self._stamps.get(twin) != meta["modified"]:
+                return replace(node, mtime=self._now, content=self._vfs.read_file(twin))
+        return node
 
     def _fresh(self, path: str, node: Node | None) -> Node | None:
         meta = self._listing(posixpath.dirname(path)).get(posixpath.basename(path))

@@ -46,6 +46,8 @@ class FileStat:
     mtime: datetime
     """Virtual time, aware."""
     nlink: int = 1
+    inode: int = 0
+    """Files of the same number other than 0 are one file under several names."""
 
 
 class Files(Protocol):
@@ -83,6 +85,9 @@ class Files(Protocol):
     def rename(self, source: str, target: str) -> None: ...
 
     def symlink(self, target: str, path: str) -> None: ...
+
+    def link(self, source: str, target: str) -> None:
+        """Make a hard link to a file."""
 
     def readlink(self, path: str) -> str: ...
 

@@ -61,6 +61,9 @@ class Rules:
     times: bool = False
     owner: bool = False
     symbolic: bool = False
+    hard: bool = False
+    links: bool = False
+    """Files that are hard links to each other stay so."""
     remove: bool = False
     attributes_only: bool = False
     backup: Backup | None = None
@@ -77,6 +80,7 @@ class Copier:
         self.report = report
         self.answers = Answers(call, report)
         self._top: tuple[str, str, str] | None = None
+        self._copied: dict[int, str] = {}
 
     def copy(self, source: str, target: str) -> bool:
         """Copy one operand; returns whether all of it was copied."""
@@ -142,6 +146,8 @@ class Copier:
             other = canonical(self.call, posixpath.dirname(target) or ".")
             return (parent, posixpath.basename(source)) == (other, posixpath.basename(target))
         try:
+            if stat.inode and there.inode == stat.inode:
+                return not self.rules.hard
             return canonical(self.call, source) == canonical(self.call, target)
         except OSError:
             return False
@@ -179,8 +185,14 @@ class Copier:
         except OSError as error:
             report.fail(f"cannot remove {shell_quote(target)}", error)
             return False
+        if rules.links and stat.inode:
+            first = self._copied.setdefault(stat.inode, target)
+            if first != target:
+                return self._hard(first, target, there, note)
         if rules.symbolic:
             return self._symbolic(source, target)
+        if rules.hard:
+            return self._hard(source, target, there, note)
         if stat.kind == "symlink" and not follow:
             return self._link(source, target, note)
         if stat.kind == "fifo":
@@ -235,6 +247,18 @@ class Copier:
                     files.chmod(target, stat.mode & 0o1777)
         if rules.times:
             files.utime(target, stat.mtime)
+
+    def _hard(self, source: str, target: str, there: FileStat | None, note: str) -> bool:
+        try:
+            if there is not None and self.rules.clobber == "f":
+                self.call.files.remove(target)
+            self.call.files.link(source, target)
+        except OSError as error:
+            self.report.fail(f"cannot create hard link {shell_quote(target)} to {shell_quote(source)}", error)
+            return False
+        if self.rules.verbose:
+            self.report.out(f"{shell_quote(source)} -> {shell_quote(target)}{note}\n")
+        return True
 
     def _symbolic(self, source: str, target: str) -> bool:
         if not source.startswith("/") and posixpath.dirname(target) not in ("", "."):
@@ -318,15 +342,16 @@ def _read_rules(call: Call, options: list[tuple[str, str]]) -> Rules:
             if name in ("-a", "-r"):
                 rules.recursive = True
             if name in ("-a", "-d"):
-                follow = "P"
+                follow, rules.links = "P", True
             _preserve(call, rules, name, value)
         elif name in ("-L", "-P", "-H"):
             follow = name[1]
         elif name in ("-i", "-n", "-f"):
             if not (name == "-f" and rules.clobber == "i"):
                 rules.clobber = name[1]
-        elif name in ("-u", "-v", "-s", "--remove-destination", "--attributes-only"):
+        elif name in ("-u", "-v", "-s", "-l", "--remove-destination", "--attributes-only"):
             rules.update |= name == "-u"
+            rules.hard |= name == "-l"
             rules.verbose |= name == "-v"
             rules.symbolic |= name == "-s"
             rules.remove |= name == "--remove-destination"
@@ -353,6 +378,8 @@ def _preserve(call: Call, rules: Rules, name: str, value: str) -> None:
         rules.mode = keep
     if words & {"ownership", "all"}:
         rules.owner = keep
+    if words & {"links", "all"}:
+        rules.links = keep
     if words & {"timestamps", "all"}:
         rules.times = keep
 

@@ -132,15 +132,14 @@ class _Measure:
         settings = self.settings
         if any(regex.match(path) or regex.match(path.split("/")[-1]) for regex in settings.excluded):
             return None
-        if place in self.seen:
+        mark = str(stat.inode) if stat.inode and "-l" not in settings.names else place
+        if mark in self.seen:
             return None
-        self.seen.add(place)
+        self.seen.add(mark)
         own = stat.size if settings.apparent else disk_bytes(stat)
         below = own
         if stat.kind == "directory":
             below += self._inside(path, place, depth)
-        elif stat.nlink > 1 and "-l" not in settings.names:
-            self.call.unknown("which files are links to the same")
         shown = stat.kind == "directory" or "-a" in settings.names or depth == 0
         if shown and (settings.depth is None or depth <= settings.depth):
             size = below if "-S" not in settings.names else self._separate(own, path, stat)

@@ -45,7 +45,8 @@ _SUSPECTS = re.compile(
     rb"|(From|Subject|To|Received|Return-Path|Message-ID|Date|Path|Xref|Newsgroups|Content-Type|MIME-Version):? "
     rb"|-----BEGIN|\[[^\]\n]*\]"
     rb"|diff |.*\bmain[ \t]*\(|Index: |\*\*\* |--- |\+\+\+ "
-    rb"|.*\b(__main__|__init__)|\"\"\"|''')|<[A-Za-z/!?]|^\xef\xbb\xbf",
+    rb"|.*\b(__main__|__init__)|\"\"\"|''')|<[A-Za-z/!?]|^\xef\xbb\xbf"
+    rb"|\A(GIF8|BM|MZ|RIFF|ID3|OggS|fLaC|Rar!|PK|7z|SQLite|II|MM|P[1-6]\s|FWS|\{\\rtf|!<arch>|-rom1fs)",
     re.MULTILINE,
 )
 

@@ -249,9 +249,13 @@ def _same(run: Run, text: str) -> Rule:
         place = canonical(run.call, text)
     except OSError as error:
         raise FindError(f"{quote(text)}: {strerror(error)}") from error
-    if stat.kind != "directory" and stat.nlink > 1:
-        run.call.unknown("which files are the same")
-    return lambda run, visit: visit.stat.kind == stat.kind and canonical(run.call, visit.path) == place
+
+    def test(run: Run, visit: Visit) -> bool:
+        if stat.inode:
+            return visit.stat.inode == stat.inode
+        return visit.stat.kind == stat.kind and canonical(run.call, visit.path) == place
+
+    return test
 
 
 def _constant(value: bool) -> Rule:

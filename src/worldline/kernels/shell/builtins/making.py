@@ -151,12 +151,7 @@ class _Linker:
             if self.symbolic:
                 call.files.symlink(text, target)
             else:
-                link = getattr(call.files, "link", None)
-                if link is None:
-                    call.unknown("hard links")
-                if there is not None and not self.force:
-                    raise FileExistsError(17, "File exists", target)
-                link(source, target)
+                call.files.link(source, target)
         except OSError as error:
             shown = shell_quote(target)
             if self.symbolic or isinstance(error, FileExistsError):
@@ -232,6 +227,22 @@ def _ln(call: Call) -> Result:
 
 
 @command()
+def _link(call: Call) -> Result:
+    _, operands = parse(call)
+    if len(operands) < 2:
+        raise missing_operand(operands[0] if operands else None)
+    if len(operands) > 2:
+        raise extra_operand(operands[2])
+    source, target = operands
+    try:
+        call.files.link(source, target)
+    except OSError as error:
+        text = f"cannot create link {shell_quote(target)} to {shell_quote(source)}: {strerror(error)}"
+        raise UsageError(text, hint=False) from error
+    return Result()
+
+
+@command()
 def _truncate(call: Call) -> Result:
     options, operands = parse(
         call,
@@ -287,5 +298,6 @@ COMMANDS: dict[str, Builtin] = {
     "mkdir": _mkdir,
     "mkfifo": _mkfifo,
     "ln": _ln,
+    "link": _link,
     "truncate": _truncate,
 }

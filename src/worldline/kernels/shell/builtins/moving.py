@@ -72,7 +72,7 @@ class _Mover:
 
     def _may_replace(self, source: str, stat: FileStat, target: str, there: FileStat) -> bool:
         report = self.report
-        if self._same(source, target):
+        if self._same(source, target) or (stat.inode and stat.inode == there.inode):
             report.fail(f"{shell_quote(source)} and {shell_quote(target)} are the same file")
             return False
         if self.clobber == "-n" or (self.update and there.mtime >= stat.mtime):
