@@ -12,7 +12,7 @@ import random
 import stat
 import tarfile
 from base64 import b64decode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -50,18 +50,22 @@ _DIRECTORIES = {
 _LINKS = {"var/run": "/run", "var/lock": "/run/lock", "var/spool/mail": "../mail", "usr/local/man": "share/man"}
 
 
-def build_layout(state: TerminalState, root: Path, *, order: random.Random | None = None) -> bytes:
+def build_layout(
+    state: TerminalState, root: Path, *, order: random.Random | None = None, rootless: bool = False
+) -> bytes:
     """Build the tar archive that is unpacked at the root of a fresh box.
 
     Args:
         state: The declared state.
         root: The Debian root that the base is taken from.
         order: Shuffles the order in which files are created (the order a directory is read in follows it).
+        rootless: Everything will belong to the box's user. What others own then gets the rights that their mode leaves
+            to strangers, so that access is refused as it should be.
 
     Raises:
         SandboxError: A declared owner is not a known user or group.
     """
-    base, age = _base(root)
+    base, age = _base(root, rootless and state.user_id != 0)
     users, groups = _names(root, "passwd", state), _names(root, "group", state)
     buffer = io.BytesIO()
     buffer.write(base)
@@ -69,10 +73,19 @@ def build_layout(state: TerminalState, root: Path, *, order: random.Random | Non
         for path, text, mode in _identity(state, root):
             group = 42 if path.endswith("shadow") else 0
             data = text.encode()
+            mode = _strangers(mode) if rootless and state.user_id else mode
             tar.addfile(_info(path, tarfile.REGTYPE, mode, 0, group, age, len(data)), io.BytesIO(data))
         for path, spec in _declared(state, order):
-            _add(tar, state, path, spec, users, groups)
+            for info, data in _entry(state, path, spec, users, groups):
+                if rootless and info.uid != state.user_id:
+                    info.mode = _strangers(info.mode)
+                tar.addfile(info, io.BytesIO(data))
     return buffer.getvalue()
+
+
+def _strangers(mode: int) -> int:
+    """A mode whose owner may do what it leaves to strangers."""
+    return (mode & 0o7000) | (mode & 7) * 0o111
 
 
 def _info(
@@ -85,7 +98,7 @@ def _info(
 
 
 @lru_cache(maxsize=8)
-def _base(root: Path) -> tuple[bytes, float]:
+def _base(root: Path, rootless: bool) -> tuple[bytes, float]:
     """The undeclared part, without the end-of-archive mark, and the root's age."""
     if not (root / "usr/bin/bash").exists():
         raise SandboxError(f"{root} is not a Debian root: it has no usr/bin/bash", hint="debootstrap makes one")
@@ -93,6 +106,7 @@ def _base(root: Path) -> tuple[bytes, float]:
     buffer = io.BytesIO()
     tar = tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT)  # noqa: SIM115 - left open on purpose
     for path, mode in sorted(_DIRECTORIES.items()):
+        mode = _strangers(mode) if rootless else mode
         tar.addfile(_info(path, tarfile.DIRTYPE, mode, 0, 50 if mode == 0o2775 else 0, _mtime(root / path, age)))
     for path, target in _LINKS.items():
         tar.addfile(_info(path, tarfile.SYMTYPE, 0o777, 0, 0, age, target=target))
@@ -192,9 +206,9 @@ def _parents(path: str) -> list[str]:
     return ["/" + "/".join(parts[: index + 1]) for index in range(len(parts))]
 
 
-def _add(
-    tar: tarfile.TarFile, state: TerminalState, path: str, spec: FileSpec, users: dict[str, int], groups: dict[str, int]
-) -> None:
+def _entry(
+    state: TerminalState, path: str, spec: FileSpec, users: dict[str, int], groups: dict[str, int]
+) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
     owner = spec.owner or (state.user if _mine(state, path) else "root")
     user, _, group = owner.partition(":")
     try:
@@ -206,10 +220,9 @@ def _add(
         ) from exc
     mtime = (spec.mtime or state.clock).timestamp()
     if spec.kind == "directory":
-        tar.addfile(_info(path, tarfile.DIRTYPE, int(spec.mode or "755", 8), uid, gid, mtime))
+        yield _info(path, tarfile.DIRTYPE, int(spec.mode or "755", 8), uid, gid, mtime), b""
     elif spec.kind == "symlink":
-        tar.addfile(_info(path, tarfile.SYMTYPE, 0o777, uid, gid, mtime, target=spec.target or ""))
+        yield _info(path, tarfile.SYMTYPE, 0o777, uid, gid, mtime, target=spec.target or ""), b""
     else:
         data = b64decode(spec.base64) if spec.base64 is not None else (spec.content or "").encode()
-        info = _info(path, tarfile.REGTYPE, int(spec.mode or "644", 8), uid, gid, mtime, len(data))
-        tar.addfile(info, io.BytesIO(data))
+        yield _info(path, tarfile.REGTYPE, int(spec.mode or "644", 8), uid, gid, mtime, len(data)), data

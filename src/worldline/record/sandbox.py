@@ -148,9 +148,8 @@ if [ "$UID" = 0 ]; then
   overlay="lowerdir=/usr,upperdir=/run/.usr/over,workdir=/run/.usr/work,userxattr,volatile"
   if mount -n -t overlay overlay -o "$overlay" /usr; then mount -n -t tmpfs -o "size=$TMPFS_SIZE" tmpfs /usr/local; fi
 fi
-tar -xpf - -C / --numeric-owner --delay-directory-restore --warning=no-timestamp $TAR_OPTIONS_BOX <&$1 2>/run/.layout ||
-  { head -c 300 /run/.layout >&2; exit 97; }
-rm -f /run/.layout
+said=$(tar -xpf - -C / --numeric-owner --delay-directory-restore --warning=no-timestamp $TAR_OPTIONS_BOX <&$1 2>&1) ||
+  { printf %.300s "$said" >&2; exit 97; }
 eval "exec $1<&-"
 if [ "$3" -gt 0 ]; then
   { echo "$3" >/proc/sys/kernel/ns_last_pid; } 2>/dev/null || for ((i = 0; i < $3; i++)); do (:); done
@@ -159,7 +158,7 @@ fi
 if [ "$5" = merged ]; then exec 2>&1; fi
 cd -- "$6"
 shift 6
-unset TMPFS_SIZE overlay TAR_OPTIONS_BOX SHLVL OLDPWD _
+unset TMPFS_SIZE overlay said TAR_OPTIONS_BOX SHLVL OLDPWD _
 exec 7>&2 2>/dev/null
 "$@" 2>&7 7>&- || exit
 """
@@ -194,8 +193,8 @@ class Box:
         bubblewrap, library = find_bubblewrap(), clock_library()
         root = (self.surroundings.root or Path("/")).resolve()
         order = None if self.surroundings.order_seed is None else random.Random(self.surroundings.order_seed)
-        layout = build_layout(self.state, root, order=order)
         self.rootless = os.geteuid() != 0
+        layout = build_layout(self.state, root, order=order, rootless=self.rootless)
         mapping = None if self.rootless else _fresh_host_ids(self.state.user_id)
         owner = None if mapping is None else mapping.owner
         with boundary(StorageError, "preparing the sandbox"):
