@@ -1,4 +1,4 @@
-"""The commands `cp` and `install`."""
+"""The command `cp`, and the copying that `install` shares."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from worldline.kernels.shell.builtins.asking import Answers
 from worldline.kernels.shell.builtins.backups import Backup, read_backup
 from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
-from worldline.kernels.shell.builtins.making import make_directories
-from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote, strerror
-from worldline.kernels.shell.builtins.modes import ModeError, apply_mode, permission_string
-from worldline.kernels.shell.builtins.options import UsageError, command, parse
+from worldline.kernels.shell.builtins.messages import Report, shell_quote, strerror
+from worldline.kernels.shell.builtins.modes import permission_string
+from worldline.kernels.shell.builtins.options import command, parse
 from worldline.kernels.shell.builtins.order import creation_order
 from worldline.kernels.shell.builtins.paths import canonical, join, lstat
 from worldline.kernels.shell.builtins.targets import pair_up
@@ -423,83 +422,4 @@ def _make_parents(copier: Copier, source: str, target: str) -> bool:
     return True
 
 
-# --- install
-
-_INSTALL_LONG = (
-    "backup=? compare context=? debug directory group= mode= no-target-directory owner= preserve-timestamps"
-    " preserve-context strip strip-program= suffix= target-directory= verbose"
-)
-_INSTALL_SAME = {
-    "--directory": "-d",
-    "--group": "-g",
-    "--mode": "-m",
-    "--no-target-directory": "-T",
-    "--owner": "-o",
-    "--preserve-timestamps": "-p",
-    "--suffix": "-S",
-    "--target-directory": "-t",
-    "--verbose": "-v",
-    "-b": "--backup",
-    "--compare": "-C",
-    "--strip": "-s",
-}
-
-
-@command()
-def _install(call: Call) -> Result:
-    options, operands = parse(call, "bcCsDdg:m:o:pt:TvS:Z", _INSTALL_LONG, same=_INSTALL_SAME)
-    given = dict(options)
-    if {"-s", "-C", "-Z"} & given.keys():
-        call.unknown("stripping, comparing and contexts")
-    for name in ("-o", "-g"):
-        if name in given and given[name] not in (call.world.user, str(call.world.user_id)):
-            call.unknown(f"installing for {given[name]}")
-    try:
-        mode = apply_mode(given.get("-m", "755"), 0, directory="-d" in given, umask=0)
-    except ModeError:
-        raise UsageError(f"invalid mode {quote(given['-m'])}", hint=False) from None
-    report = Report("install")
-    if "-d" in given:
-        if not operands:
-            raise UsageError("missing file operand")
-        return _install_directories(call, report, operands, mode, verbose="-v" in given)
-    rules = Rules(
-        new_mode=mode, remove=False, verbose="-v" in given, times="-p" in given, backup=read_backup(call, options)
-    )
-    rules.clobber = "f"
-    copier = Copier(call, rules, report)
-    if "-D" in given and len(operands) == 2 and "-t" not in given:
-        _leading(call, report, posixpath.dirname(operands[1]), verbose="-v" in given)
-    elif "-D" in given and "-t" in given:
-        _leading(call, report, given["-t"], verbose="-v" in given)
-    for source, target in pair_up(call, options, operands):
-        if call.files.exists(source) and call.files.stat(source).kind == "directory":
-            report.fail(f"omitting directory {shell_quote(source)}")
-            continue
-        copier.copy(source, target)
-    return report.result()
-
-
-def _leading(call: Call, report: Report, directory: str, *, verbose: bool) -> None:
-    if not directory:
-        return
-    for made in make_directories(call, directory, 0o755):
-        if verbose:
-            report.out(f"install: creating directory {shell_quote(made)}\n")
-
-
-def _install_directories(call: Call, report: Report, paths: list[str], mode: int, *, verbose: bool) -> Result:
-    for path in paths:
-        try:
-            made = make_directories(call, path, mode)
-            if not made:
-                call.files.chmod(path, mode)
-        except OSError as error:
-            report.fail(f"cannot create directory {quote(path)}", error)
-            continue
-        if verbose:
-            report.lines(f"install: creating directory {shell_quote(step)}" for step in made)
-    return report.result()
-
-
-COMMANDS: dict[str, Builtin] = {"cp": _cp, "install": _install}
+COMMANDS: dict[str, Builtin] = {"cp": _cp}

@@ -11,56 +11,22 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from worldline.kernels.shell.builtins.date_words import (
+    ORDINALS,
+    SHIFTS,
+    full_year,
+    month_of,
+    unit_of,
+    weekday_of,
+    zone_minutes,
+)
+
 __all__ = ["DateError", "parse_date"]
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<comment>\([^()]*\))|(?P<signed>[-+]\s*\d+(?:[.,]\d+)?)|(?P<number>\d+(?:[.,]\d+)?)"
     r"|(?P<word>[A-Za-z][A-Za-z.]*)|(?P<mark>[:/,@.-]))"
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH_NAMES = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-_DAY_NAMES = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-_DAY_EXTRA = {"tues": 2, "wednes": 3, "thur": 4, "thurs": 4}
-_ORDINALS = {
-    "last": -1,
-    "this": 0,
-    "next": 1,
-    "first": 1,
-    "third": 3,
-    "fourth": 4,
-    "fifth": 5,
-    "sixth": 6,
-    "seventh": 7,
-    "eighth": 8,
-    "ninth": 9,
-    "tenth": 10,
-    "eleventh": 11,
-    "twelfth": 12,
-}
-_UNITS = {
-    "year": ("months", 12),
-    "month": ("months", 1),
-    "fortnight": ("days", 14),
-    "week": ("days", 7),
-    "day": ("days", 1),
-    "hour": ("seconds", 3600),
-    "minute": ("seconds", 60),
-    "min": ("seconds", 60),
-    "second": ("seconds", 1),
-    "sec": ("seconds", 1),
-}
-_SHIFTS = {"tomorrow": 1, "yesterday": -1, "today": 0, "now": 0}
-_ZONES = {
-    "gmt": 0, "ut": 0, "utc": 0, "wet": 0, "west": 60, "bst": 60, "art": -180, "brt": -180, "brst": -120,
-    "nst": -210, "ndt": -150, "ast": -240, "adt": -180, "clt": -240, "clst": -180, "est": -300, "edt": -240,
-    "cst": -360, "cdt": -300, "mst": -420, "mdt": -360, "pst": -480, "pdt": -420, "akst": -540, "akdt": -480,
-    "hst": -600, "hast": -600, "hadt": -540, "sst": -720, "wat": 60, "cet": 60, "cest": 120, "met": 60,
-    "mez": 60, "mest": 120, "mesz": 120, "eet": 120, "eest": 180, "cat": 120, "sast": 120, "eat": 180,
-    "msk": 180, "msd": 240, "ist": 330, "sgt": 480, "kst": 540, "jst": 540, "gst": 600, "nzst": 720, "nzdt": 780,
-}  # fmt: skip
 
 
 class DateError(ValueError):
@@ -181,23 +147,23 @@ def _number_item(reading: _Reading, tokens: list[tuple[str, str]], now: datetime
         reading.seen("date")
         month, day = value[1:], tokens[1][1][1:]
         del tokens[:2]
-        reading.date = (_year(number), int(month), int(day))
-    elif value == "-" and _month(_next(tokens, 1)[1]) is not None and _next(tokens, 2)[0] == "signed":
+        reading.date = (full_year(number), int(month), int(day))
+    elif value == "-" and month_of(_next(tokens, 1)[1]) is not None and _next(tokens, 2)[0] == "signed":
         reading.seen("date")
-        month_number, year = _month(tokens[1][1]), tokens[2][1][1:]
+        month_number, year = month_of(tokens[1][1]), tokens[2][1][1:]
         del tokens[:3]
-        reading.date = (_year(year), month_number or 0, int(number))
+        reading.date = (full_year(year), month_number or 0, int(number))
     elif kind == "word" and value in ("am", "pm"):
         tokens.pop(0)
         reading.seen("time")
         reading.time = (_meridian(int(number), value), 0, 0, 0)
-    elif kind == "word" and _month(value) is not None:
+    elif kind == "word" and month_of(value) is not None:
         _day_month(reading, tokens, int(number), now)
-    elif kind == "word" and _weekday(value) is not None:
+    elif kind == "word" and weekday_of(value) is not None:
         tokens.pop(0)
         reading.seen("weekday")
-        reading.weekday = (_weekday(value) or 0, int(number))
-    elif kind == "word" and _unit(value) is not None:
+        reading.weekday = (weekday_of(value) or 0, int(number))
+    elif kind == "word" and unit_of(value) is not None:
         _relative(reading, tokens, float(number.replace(",", ".")))
     else:
         _bare(reading, number, now)
@@ -264,17 +230,17 @@ def _slashed(reading: _Reading, tokens: list[tuple[str, str]], first: str, now: 
     tokens.pop(0)
     third = _take_number(tokens)
     reading.date = (
-        (_year(first), int(second), int(third)) if len(first) >= 4 else (_year(third), int(first), int(second))
+        (full_year(first), int(second), int(third)) if len(first) >= 4 else (full_year(third), int(first), int(second))
     )
 
 
 def _day_month(reading: _Reading, tokens: list[tuple[str, str]], day: int, now: datetime) -> None:
     reading.seen("date")
-    month = _month(tokens.pop(0)[1]) or 0
+    month = month_of(tokens.pop(0)[1]) or 0
     kind, value = _next(tokens)
     if kind == "number" and _next(tokens, 1)[1] != ":" and not _is_quantity(tokens):
         tokens.pop(0)
-        reading.date = (_year(value), month, day)
+        reading.date = (full_year(value), month, day)
         reading.year_given = True
     else:
         reading.date = (now.year, month, day)
@@ -282,18 +248,18 @@ def _day_month(reading: _Reading, tokens: list[tuple[str, str]], day: int, now: 
 
 def _is_quantity(tokens: list[tuple[str, str]]) -> bool:
     kind, value = _next(tokens, 1)
-    return kind == "word" and (_unit(value) is not None or value in ("am", "pm"))
+    return kind == "word" and (unit_of(value) is not None or value in ("am", "pm"))
 
 
 def _bare(reading: _Reading, number: str, now: datetime) -> None:
     if not number.isdigit():
         raise DateError(number)
     if reading.date and not reading.year_given and reading.time and not reading.relative and len(number) != 2:
-        reading.date = (_year(number), *reading.date[1:])
+        reading.date = (full_year(number), *reading.date[1:])
         reading.year_given = True
     elif len(number) > 4:
         reading.seen("date")
-        reading.date = (_year(number[:-4]), int(number[-4:-2]), int(number[-2:]))
+        reading.date = (full_year(number[:-4]), int(number[-4:-2]), int(number[-2:]))
         reading.year_given = True
     else:
         reading.seen("time")
@@ -306,7 +272,7 @@ def _bare(reading: _Reading, number: str, now: datetime) -> None:
 def _signed_item(reading: _Reading, tokens: list[tuple[str, str]]) -> None:
     value = tokens.pop(0)[1]
     kind, word = _next(tokens)
-    if kind != "word" or _unit(word) is None:
+    if kind != "word" or unit_of(word) is None:
         raise DateError(value)
     _relative(reading, tokens, float(value.replace(",", ".")))
 
@@ -314,21 +280,21 @@ def _signed_item(reading: _Reading, tokens: list[tuple[str, str]]) -> None:
 def _word_item(reading: _Reading, tokens: list[tuple[str, str]], now: datetime) -> None:
     word = tokens.pop(0)[1]
     kind, value = _next(tokens)
-    if word in _SHIFTS:
+    if word in SHIFTS:
         reading.relative = True
-        reading.days += _SHIFTS[word]
-    elif word in _ORDINALS and kind == "word" and _weekday(value) is not None:
+        reading.days += SHIFTS[word]
+    elif word in ORDINALS and kind == "word" and weekday_of(value) is not None:
         tokens.pop(0)
         reading.seen("weekday")
-        reading.weekday = (_weekday(value) or 0, _ORDINALS[word])
-    elif word in _ORDINALS and kind == "word" and _unit(value) is not None:
-        _relative(reading, tokens, float(_ORDINALS[word]))
-    elif _month(word) is not None:
-        _month_first(reading, tokens, _month(word) or 0, now)
-    elif _weekday(word) is not None:
+        reading.weekday = (weekday_of(value) or 0, ORDINALS[word])
+    elif word in ORDINALS and kind == "word" and unit_of(value) is not None:
+        _relative(reading, tokens, float(ORDINALS[word]))
+    elif month_of(word) is not None:
+        _month_first(reading, tokens, month_of(word) or 0, now)
+    elif weekday_of(word) is not None:
         reading.seen("weekday")
-        reading.weekday = (_weekday(word) or 0, 0)
-    elif _unit(word) is not None:
+        reading.weekday = (weekday_of(word) or 0, 0)
+    elif unit_of(word) is not None:
         tokens.insert(0, ("word", word))
         _relative(reading, tokens, 1.0)
     else:
@@ -339,7 +305,7 @@ def _month_first(reading: _Reading, tokens: list[tuple[str, str]], month: int, n
     kind, value = _next(tokens)
     if kind == "signed" and value[0] == "-" and _next(tokens, 1)[0] == "signed":
         reading.seen("date")
-        reading.date = (_year(tokens[1][1][1:]), month, int(value[1:]))
+        reading.date = (full_year(tokens[1][1][1:]), month, int(value[1:]))
         del tokens[:2]
         return
     day = int(_take_number(tokens))
@@ -350,22 +316,19 @@ def _month_first(reading: _Reading, tokens: list[tuple[str, str]], month: int, n
     kind, value = _next(tokens, index)
     if comma and kind == "number" and _next(tokens, 2)[1] != ":":
         del tokens[:2]
-        reading.date = (_year(value), month, day)
+        reading.date = (full_year(value), month, day)
         reading.year_given = True
     elif kind == "number" and len(value) == 4 and _next(tokens, index + 1)[1] != ":":
         # GNU reads a bare number after a date as its year only once a time was seen; without one, a number of
         # four digits directly after "Jan 5" is the year of the long form.
         del tokens[: index + 1]
-        reading.date = (_year(value), month, day)
+        reading.date = (full_year(value), month, day)
         reading.year_given = True
 
 
 def _zone_word(reading: _Reading, tokens: list[tuple[str, str]], word: str) -> None:
-    if word in _ZONES:
-        minutes = _ZONES[word]
-    elif len(word) == 1 and word not in "jt":
-        minutes = _military(word)
-    else:
+    minutes = zone_minutes(word)
+    if minutes is None:
         raise DateError(word)
     reading.seen("zone")
     if _next(tokens) == ("word", "dst"):
@@ -374,18 +337,8 @@ def _zone_word(reading: _Reading, tokens: list[tuple[str, str]], word: str) -> N
     reading.zone = timezone(timedelta(minutes=minutes))
 
 
-def _military(letter: str) -> int:
-    if letter == "z":
-        return 0
-    if letter < "j":
-        return (ord(letter) - ord("a") + 1) * 60
-    if letter <= "m":
-        return (ord(letter) - ord("a")) * 60
-    return -(ord(letter) - ord("n") + 1) * 60
-
-
 def _relative(reading: _Reading, tokens: list[tuple[str, str]], amount: float) -> None:
-    unit = _unit(tokens.pop(0)[1])
+    unit = unit_of(tokens.pop(0)[1])
     if unit is None:
         raise DateError("unit")
     if _next(tokens) == ("word", "ago"):
@@ -401,30 +354,6 @@ def _relative(reading: _Reading, tokens: list[tuple[str, str]], amount: float) -
         reading.days += int(amount) * factor
     else:
         reading.seconds += amount * factor
-
-
-def _unit(word: str) -> tuple[str, int] | None:
-    return _UNITS.get(word) or (_UNITS.get(word[:-1]) if word.endswith("s") else None)
-
-
-def _month(word: str) -> int | None:
-    if word[:3] in _MONTHS and (len(word) == 3 or word in _MONTH_NAMES or word == "sept"):
-        return _MONTHS.index(word[:3]) + 1
-    return None
-
-
-def _weekday(word: str) -> int | None:
-    if word in _DAY_EXTRA:
-        return _DAY_EXTRA[word]
-    for number, name in enumerate(_DAY_NAMES):
-        if word == name or word == name[:3]:
-            return number
-    return None
-
-
-def _year(text: str) -> int:
-    value = int(text)
-    return value + (2000 if value < 69 else 1900) if len(text) <= 2 else value
 
 
 def _resolve(reading: _Reading, now: datetime, zone: tzinfo) -> datetime:
