@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -16,10 +16,13 @@ from worldline.kernels.python.pool import connect
 
 __all__ = ["PythonLimits", "PythonResult", "PythonScript", "PythonUnknown", "run_module", "run_python"]
 
-_LIBRARY_PROGRAMS = frozenset({"json.tool", "calendar", "base64"})
+_LIBRARY_PROGRAMS = frozenset({"json.tool", "calendar", "base64", "py_compile", "unittest"})
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}|<module '|5f1d7e84|4242424")
 """What shows that the output differs between runs: addresses, and the kernel's marks for random names and the pid."""
+
+
+Runner = Callable[[list[str], bytes | None, dict[str, str]], tuple[bytes, bytes, int]]
 
 
 class PythonUnknown(Exception):
@@ -41,6 +44,8 @@ class PythonScript:
     """The name that it was started by, with `-m`."""
     optimised: bool = False
     """`-O`: no `assert`."""
+    caches: bool = True
+    """Imports leave compiled files behind; `-B` turns that off."""
     warnings: tuple[str, ...] = ()
     """Actions of `-W`."""
 
@@ -87,6 +92,7 @@ def run_python(
     uid: int = 1000,
     closed: bool = False,
     limits: PythonLimits | None = None,
+    runner: Runner | None = None,
 ) -> PythonResult:
     """Run a script as Debian's Python 3.11 would, on simulated files, clock and environment.
 
@@ -100,6 +106,8 @@ def run_python(
         uid: The user.
         closed: Every installed package is known, so that a module that is not found is missing.
         limits: What it may use.
+        runner: Runs another command for the script (`subprocess`, `os.system`): takes the words, standard input and
+            the environment, gives both streams and the status; None: it cannot.
 
     Raises:
         PythonUnknown: The kernel does not know what would happen.
@@ -120,6 +128,7 @@ def run_python(
         "path": _path(script),
         "module": script.module,
         "optimised": script.optimised,
+        "caches": script.caches,
         "warnings": list(script.warnings),
         "cwd": cwd,
         "env": dict(env or {}),
@@ -129,7 +138,7 @@ def run_python(
         "closed": closed,
         **asdict(limits or PythonLimits()),
     }
-    return _result(_converse(request, files, uid, now))
+    return _result(_converse(request, files, uid, now, runner))
 
 
 def run_module(
@@ -161,7 +170,9 @@ def _path(script: PythonScript) -> list[str]:
     return [first, *libraries, "/usr/local/lib/python3.11/dist-packages", "/usr/lib/python3/dist-packages"]
 
 
-def _converse(request: dict[str, Any], files: FileSystem, uid: int, now: datetime) -> dict[str, Any]:
+def _converse(
+    request: dict[str, Any], files: FileSystem, uid: int, now: datetime, runner: Runner | None
+) -> dict[str, Any]:
     """Send the request and answer questions until the result comes."""
     sock, channel = connect(request["seconds"] + 5)
     with sock:
@@ -173,10 +184,22 @@ def _converse(request: dict[str, Any], files: FileSystem, uid: int, now: datetim
                     raise PythonUnknown("the worker was lost")
                 if "ask" not in message:
                     return message
+                if message["ask"] == "run":
+                    channel.send(_command(runner, message["arguments"]))
+                    continue
                 _check_shown(message["arguments"])
                 channel.send(answer(files, message["ask"], message["arguments"], uid=uid, now=now))
         except Closed as exc:
             raise PythonUnknown("the script was stopped: too slow, too large, or it left the rules") from exc
+
+
+def _command(runner: Runner | None, arguments: list[Any]) -> dict[str, Any]:
+    """Run another command for the script."""
+    words, data, env = arguments
+    if runner is None or not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise PythonUnknown("running another command")
+    out, err, status = runner(words, None if data is None else str(data).encode("latin-1"), dict(env))
+    return {"value": {"stdout": out.decode("latin-1"), "stderr": err.decode("latin-1"), "status": status}}
 
 
 def _check_shown(arguments: list[Any]) -> None:

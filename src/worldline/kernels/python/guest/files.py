@@ -5,13 +5,15 @@ The functions of `os`, `open` and the streams are replaced, so that the standard
 """
 
 # This is the layer that stands in for the file system, so it speaks `os`; and a script may raise anything.
-# ruff: noqa: PTH116, PTH119
+# ruff: noqa: PTH102, PTH112, PTH116, PTH119, PTH123
 
 from __future__ import annotations
 
 import builtins
 import errno
+import importlib.util
 import io
+import marshal
 import os
 import posixpath
 import stat
@@ -23,7 +25,7 @@ from typing import Any
 from .frames import abstain
 from .streams import TextInput, TextOutput
 
-__all__ = ["World", "install"]
+__all__ = ["World", "install", "write_cache"]
 
 _KINDS = {"file": stat.S_IFREG, "directory": stat.S_IFDIR, "symlink": stat.S_IFLNK, "fifo": stat.S_IFIFO}
 _UNKNOWN = [
@@ -128,6 +130,15 @@ class World:
         if "unknown" in answer:
             abstain(answer["unknown"])
         return answer["value"]
+
+    def command(self, words: list[str], data: str | None, environment: dict[str, str]) -> dict[str, Any]:
+        """Run another command; gives its `stdout`, `stderr` (Latin-1 text) and `status`."""
+        self.changes += 1
+        answer = self._ask("run", words, data, environment)
+        if "unknown" in answer:
+            abstain(answer["unknown"])
+        found: dict[str, Any] = answer["value"]
+        return found
 
 
 def _text(path: Any) -> str:
@@ -515,3 +526,20 @@ def _system(world: World) -> dict[str, Callable[..., Any]]:
     found["getpid"] = lambda: HOST_PID
     found["getuid"] = found["geteuid"] = found["getgid"] = found["getegid"] = lambda: world.uid
     return found
+
+
+def write_cache(path: str, text: str) -> None:
+    """Leave the compiled file that an import leaves behind."""
+    place = posixpath.dirname(os.path.abspath(path))  # noqa: PTH100
+    folder = posixpath.join(place, "__pycache__")
+    state = os.stat(path)
+    if not os.access(place, os.W_OK):
+        return
+    if not os.path.isdir(folder):
+        os.mkdir(folder)
+    header = importlib.util.MAGIC_NUMBER + bytes(4)
+    header += int(state.st_mtime).to_bytes(4, "little") + state.st_size.to_bytes(4, "little")
+    compiled = compile(text, path, "exec", dont_inherit=True)
+    stem = posixpath.basename(path).removesuffix(".py")
+    with open(posixpath.join(folder, f"{stem}.cpython-311.pyc"), "wb") as file:
+        file.write(header + marshal.dumps(compiled))

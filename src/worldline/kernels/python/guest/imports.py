@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from . import access
+from . import access, processes
 from .builtin_names import FrameCall, Volatile
 from .frames import Frame, abstain
 
@@ -89,6 +89,7 @@ MODULES = [
     "types",
     "typing",
     "unicodedata",
+    "subprocess",
     "unittest",
     "urllib",
     "urllib.parse",
@@ -119,6 +120,7 @@ _DENIED: dict[str, set[str]] = {
     "uuid": {"uuid1", "getnode"},
     "logging": {"Logger.findCaller"},
     "codecs": {"register"},
+    "subprocess": {"Popen"},
     "warnings": {"warn_explicit"},
     "unittest": {"IsolatedAsyncioTestCase"},
     "time": {"perf_counter_ns", "monotonic_ns", "process_time", "process_time_ns",
@@ -279,13 +281,22 @@ def _replacements(name: str) -> dict[str, Any]:
         return found
     if name == "uuid":
         return {"uuid4": lambda: uuid.UUID(hex=MARKER)}
+    if name == "subprocess":
+        return processes.functions()
     if name == "operator":
         return {"attrgetter": _attrgetter, "methodcaller": _methodcaller}
     if name == "os":
         found = {"name": "posix", "path": load("os.path", whole=True)}
         import os
 
-        found |= {"getpid": _getpid, "environ": os.environ, "getenv": os.getenv, "sep": "/", "linesep": "\n"}
+        found |= {
+            "system": processes.system,
+            "getpid": _getpid,
+            "environ": os.environ,
+            "getenv": os.getenv,
+            "sep": "/",
+            "linesep": "\n",
+        }
         return found
     if name == "warnings":
         return {"warn": FrameCall("warn", _warn)}

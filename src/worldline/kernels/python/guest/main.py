@@ -1,14 +1,13 @@
 """The worker's life: wait for a connection, fork, close the fork off, run one script in it."""
 
 # This is the layer that stands in for the file system, so it speaks `os`; and a script may raise anything.
-# ruff: noqa: PTH102, PTH112, PTH113, PTH116, PTH123, BLE001
+# ruff: noqa: PTH112, PTH113, PTH123, BLE001
 
 from __future__ import annotations
 
 import ast
 import datetime
 import gc
-import importlib
 import os
 import posixpath
 import signal
@@ -18,9 +17,9 @@ import types
 import warnings
 from typing import Any
 
-from . import access, builtin_names, expressions, imports, seal, tracebacks
+from . import access, builtin_names, expressions, imports, processes, programs, seal, tracebacks
 from .channel import Channel, Closed
-from .files import World, install
+from .files import World, install, write_cache
 from .frames import Abstain, Code, Frame, Source, abstain, abstained, note
 from .scope import Scope
 from .statements import Compiler
@@ -28,8 +27,6 @@ from .streams import written
 from .warning import show_compiler_warnings
 
 __all__ = ["main"]
-
-_PROGRAMS = ("json.tool", "calendar", "base64")
 
 
 def main(control: int) -> None:
@@ -88,6 +85,7 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     )
     builtin_names.BUILTINS["open"] = open
     access.set_clock(datetime.datetime.fromtimestamp(request["now"], datetime.timezone.utc))  # noqa: UP017
+    processes.set_world(world)
     sys.argv[:] = request["argv"]
     try:
         status = _script(request, world)
@@ -114,8 +112,12 @@ def _script(request: dict[str, Any], world: World) -> int:
     """Run the script; give the exit status."""
     filename, text = request["filename"], request["source"]
     shown = request["shown"]
-    if request["module"] in _PROGRAMS:
-        return _library_program(request["module"])
+    if request["module"] in programs.PROGRAMS:
+        imports.set_loader(
+            _loader(world, request["directory"], request["caches"]), request["path"], closed=request["closed"]
+        )
+        world.sorts = True
+        return programs.run(request["module"], _parse)
     try:
         source, tree = _parse(text, filename, shown)
     except SyntaxError as error:
@@ -129,7 +131,7 @@ def _script(request: dict[str, Any], world: World) -> int:
     world.sorts = _mentions(tree, {"sorted", "sort"})
     uses_sets = _uses_sets(tree)
     directory = request["directory"]
-    imports.set_loader(_loader(world, directory, uses_sets), request["path"], closed=request["closed"])
+    imports.set_loader(_loader(world, directory, request["caches"]), request["path"], closed=request["closed"])
     builtin_names.set_evaluator(_evaluator(uses_sets))
     for action in request["warnings"]:
         warnings.simplefilter(action)
@@ -138,26 +140,12 @@ def _script(request: dict[str, Any], world: World) -> int:
         tree = _WithoutAsserts().visit(tree)
     compiler = Compiler(source, Scope("module", None), uses_sets=uses_sets)
     frame = Frame(Code("<module>", source), top, None, top)
-    return _outcome(compiler, tree, frame)
+    return _outcome(compiler, tree, frame, by_name=request["module"] is not None)
 
 
 class _WithoutAsserts(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         return ast.copy_location(ast.Pass(), node)
-
-
-def _library_program(name: str) -> int:
-    """Run a program of the library, such as `json.tool`."""
-    module = importlib.import_module(name)
-    try:
-        module.main(*([None] if name == "calendar" else []))
-    except SystemExit as leaving:
-        return _status(leaving.code)
-    except Abstain:
-        raise
-    except BaseException as error:
-        abstain(f"{type(error).__name__} in {name}")
-    return 0
 
 
 def _parse(text: str, filename: str, shown: bool) -> tuple[Source, ast.Module]:
@@ -199,7 +187,7 @@ def _syntax_error(error: SyntaxError, shown: bool) -> int:
     return 1
 
 
-def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame) -> int:
+def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame, *, by_name: bool) -> int:
     try:
         try:
             compiler.body(tree.body)(frame)
@@ -210,25 +198,18 @@ def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame) -> int:
             raise
     except SystemExit as leaving:
         sys.stdout.flush()
-        return _status(leaving.code)
+        return programs.status_of(leaving.code)
     except Abstain:
         raise
     except BaseException as error:
         if sys.version_info[:2] != (3, 11):
             abstain("a traceback, worded by another Python version")
         sys.stdout.flush()
+        if by_name:
+            tracebacks.started_by_name(error)
         sys.stderr.write(tracebacks.format_error(error))
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
-
-
-def _status(code: Any) -> int:
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code & 0xFF
-    print(code, file=sys.stderr)
-    return 1
 
 
 def _mentions(tree: ast.AST, names: set[str]) -> bool:
@@ -251,7 +232,7 @@ def _uses_sets(tree: ast.AST) -> bool:
     )
 
 
-def _loader(world: World, directory: str | None, uses_sets: bool) -> imports.Loader:
+def _loader(world: World, directory: str | None, caches: bool) -> imports.Loader:
     def load(name: str) -> types.ModuleType | None:
         if directory is None:
             return None
@@ -263,7 +244,7 @@ def _loader(world: World, directory: str | None, uses_sets: bool) -> imports.Loa
         for path in (f"{base}/__init__.py", f"{base}.py"):
             # A file that hides a library module counts where it is known to be there.
             if world.ask("probe", path) if library else os.path.isfile(path):
-                return _load_file(world, name, path, uses_sets)
+                return _load_file(world, name, path, caches)
         if not library and os.path.isdir(base):
             abstain("a namespace package")
         return None
@@ -271,7 +252,7 @@ def _loader(world: World, directory: str | None, uses_sets: bool) -> imports.Loa
     return load
 
 
-def _load_file(world: World, name: str, path: str, uses_sets: bool) -> types.ModuleType:
+def _load_file(world: World, name: str, path: str, caches: bool) -> types.ModuleType:
     with open(path, encoding="utf-8") as file:
         text = file.read()
     source, tree = _parse(text, path, True)
@@ -294,27 +275,9 @@ def _load_file(world: World, name: str, path: str, uses_sets: bool) -> types.Mod
         note(error, frame)
         raise
     state._initializing = False
-    _write_cache(path, text)
+    if caches:
+        write_cache(path, text)
     return module
-
-
-def _write_cache(path: str, text: str) -> None:
-    """Leave the compiled file that an import leaves behind."""
-    import importlib.util
-    import marshal
-
-    folder = posixpath.join(posixpath.dirname(path), "__pycache__")
-    state = os.stat(path)
-    if not os.access(posixpath.dirname(path), os.W_OK):
-        return
-    if not os.path.isdir(folder):
-        os.mkdir(folder)
-    header = importlib.util.MAGIC_NUMBER + bytes(4)
-    header += int(state.st_mtime).to_bytes(4, "little") + state.st_size.to_bytes(4, "little")
-    compiled = compile(text, path, "exec", dont_inherit=True)
-    stem = posixpath.basename(path).removesuffix(".py")
-    with open(posixpath.join(folder, f"{stem}.cpython-311.pyc"), "wb") as file:
-        file.write(header + marshal.dumps(compiled))
 
 
 def _evaluator(uses_sets: bool) -> Any:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .frames import Entry, abstain, entries
+from .processes import HIDDEN
 from .suggestions import suggestion
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "library_lines",
     "line_key",
     "read_library",
+    "started_by_name",
     "traceback_functions",
     "unittest_text",
 ]
@@ -84,6 +86,8 @@ def format_error(error: BaseException) -> str:
     """The whole text for an exception and what led to it."""
     if isinstance(error, BaseExceptionGroup):
         abstain("a group of exceptions")
+    if hasattr(error, HIDDEN):
+        abstain("a traceback through the library module subprocess")
     return "".join(_chain(error, set()))
 
 
@@ -235,7 +239,7 @@ def library_entry(entry: Entry) -> Entry:
     """The entry as the real library would show it; entries of the script are given back unchanged."""
     if entry.frame is not None:
         return entry
-    if entry.filename == "<string>":
+    if entry.filename in ("<string>", "<frozen runpy>"):
         return entry
     frozen = entry.filename.startswith("<frozen ")
     name = f"{entry.filename[8:-1].replace('.', '/')}.py" if frozen else _library_name(entry.filename)
@@ -290,6 +294,14 @@ def read_library() -> None:
 def _library_name(path: str) -> str:
     root = os.path.dirname(os.__file__)
     return os.path.relpath(path, root)
+
+
+def started_by_name(error: BaseException) -> None:
+    """Put the frames of `python3 -m` in front of a traceback."""
+    entries(error)[:0] = [
+        Entry("<frozen runpy>", "_run_module_as_main", 198),
+        Entry("<frozen runpy>", "_run_code", 88),
+    ]
 
 
 failed_tests: list[bool] = []

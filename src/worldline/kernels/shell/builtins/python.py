@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -98,7 +99,7 @@ def _text(call: Call, line: _Line) -> PythonScript:
 
 
 def _options(line: _Line) -> dict[str, Any]:
-    return {"optimised": "O" in line.letters, "warnings": tuple(line.warnings)}
+    return {"optimised": "O" in line.letters, "caches": "B" not in line.letters, "warnings": tuple(line.warnings)}
 
 
 def _file(call: Call, line: _Line) -> PythonScript | Result:
@@ -139,7 +140,18 @@ def _run(call: Call, script: PythonScript, *, reads: bool = True) -> PythonResul
         stdin=stdin(call) if reads and call.stdin is not None else None,
         uid=call.world.user_id,
         closed=_closed(call),
+        runner=_runner(call),
     )
+
+
+def _runner(call: Call) -> Callable[[list[str], bytes | None, dict[str, str]], tuple[bytes, bytes, int]]:
+    """How a script runs other commands."""
+
+    def run(words: list[str], data: bytes | None, env: dict[str, str]) -> tuple[bytes, bytes, int]:
+        result = call.run(words, stdin=None if data is None else escape(data), env=env)
+        return unescape(result.stdout), unescape(result.stderr), result.status
+
+    return run
 
 
 def _module(call: Call, line: _Line) -> PythonResult:

@@ -1,0 +1,92 @@
+"""Modules of the library that are programs: `python3 -m json.tool` and its like."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import unittest
+import unittest.loader
+from collections.abc import Callable
+from typing import Any
+
+from . import imports, tracebacks
+from .files import write_cache
+from .frames import Abstain, abstain
+
+__all__ = ["PROGRAMS", "run", "status_of"]
+
+PROGRAMS = ("json.tool", "calendar", "base64", "py_compile", "unittest")
+
+
+def run(name: str, parse: Callable[[str, str, bool], Any]) -> int:
+    """Run a program of the library; give its exit status.
+
+    Args:
+        name: One of `PROGRAMS`.
+        parse: Compiles a source text of a file, raising SyntaxError.
+    """
+    try:
+        if name == "py_compile":
+            return _py_compile(parse)
+        if name == "unittest":
+            _unittest()
+        else:
+            importlib.import_module(name).main(*([sys.argv] if name == "calendar" else []))
+    except SystemExit as leaving:
+        return status_of(leaving.code)
+    except Abstain:
+        raise
+    except BaseException as error:  # noqa: BLE001
+        abstain(f"{type(error).__name__} in {name}")
+    return 0
+
+
+def status_of(code: Any) -> int:
+    """The exit status for what was given to `sys.exit`; a text is shown."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _py_compile(parse: Callable[[str, str, bool], Any]) -> int:
+    names = sys.argv[1:]
+    if not names or any(name.startswith("-") for name in names):
+        abstain("an unusual call of py_compile")
+    for name in names:
+        try:
+            with open(name, encoding="utf-8") as file:  # noqa: PTH123
+                text = file.read()
+            parse(text, name, True)
+        except OSError as error:
+            sys.stderr.write(str(error))
+            return 1
+        except SyntaxError as error:
+            if type(error) is SyntaxError:
+                sys.stderr.write(tracebacks.format_syntax_error(error))
+            else:
+                sys.stderr.write(f"Sorry: {type(error).__name__}: {error}")
+            return 1
+        write_cache(name, text)
+    return 0
+
+
+def _unittest() -> None:
+    def find(name: str, *unused: Any) -> Any:
+        try:
+            imports.load(name, whole=True)
+        except Abstain:
+            raise
+        except BaseException as error:
+            if isinstance(error, ModuleNotFoundError) and name.startswith(f"{error.name}"):
+                raise
+            abstain(f"{type(error).__name__} while a test module is imported")
+        return sys.modules[name.partition(".")[0]] if unused else sys.modules[name]
+
+    loader: Any = unittest.loader
+    loader.__dict__["__import__"] = lambda name, *rest: find(name, True)
+    loader.TestLoader._get_module_from_name = lambda self, name: find(name)
+    sys.argv[0] = "python3 -m unittest"
+    unittest.main(module=None)
