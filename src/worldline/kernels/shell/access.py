@@ -16,12 +16,12 @@ from worldline.kernels.shell.core import CORE
 from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
-from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
-from worldline.kernels.shell.session import PRINTF_TIME
+from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script, read_script
+from worldline.kernels.shell.session import PRINTF_TIME, native_commands, parser
 from worldline.kernels.shell.step import Step
 from worldline.kernels.shell.table import Table, parents
 
-__all__ = ["doubts", "suspects"]
+__all__ = ["doubts", "suspects", "unsimulated"]
 
 _HARMLESS = frozenset(
     [
@@ -203,6 +203,15 @@ def suspects(
 
 
 _RUNNERS = frozenset(("env", "find", "ionice", "nice", "nohup", "setsid", "stdbuf", "timeout", "xargs"))
+
+
+def unsimulated(state: TerminalState, text: str) -> frozenset[str]:
+    """Names of programs in a script that the machine has and nothing here simulates."""
+    script = read_script(parser(), text)
+    if not isinstance(script, Script):
+        return frozenset()
+    done = commands().keys() | CORE.keys() | SHELL_BUILTINS | KEYWORDS | native_commands()
+    return frozenset(name for name in script.programs - done if "/" not in name and presence(state, name) == "present")
 
 
 def _programs(script: Script, state: TerminalState, stderr: str, functions: Collection[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
 from worldline.kernels.shell import portrait
 from worldline.kernels.shell.absorb import Reading, assigned, read_off, taint_unknown, taint_written
+from worldline.kernels.shell.access import unsimulated
 from worldline.kernels.shell.machine import Limits, Machine, environment
 from worldline.kernels.shell.script import Script, read_script
 from worldline.kernels.shell.session import Settled
@@ -89,7 +90,7 @@ class ShellKernel:
             return Proposal(Observation.from_streams(b"", b"", 2), known=False, why="no shell can be given this text")
         if self._settled.ended:
             return Proposal(Observation.from_streams(b"", b"", 0), known=False, why="the shell has ended", ended=True)
-        machine = self._ready(absolute="/bin/" in command)
+        machine = self._ready(absolute="/bin/" in command, others=unsimulated(self.state, command))
         found = attempt(machine, self._settled, command, self._image.take())
         proposal = Proposal(
             observation=found.observation,
@@ -196,13 +197,17 @@ class ShellKernel:
         self._image.take()
         self._machine = None
 
-    def _ready(self, *, absolute: bool = False) -> Machine:
-        if self._machine is not None and absolute and not self._machine.absolute:
-            self._image.take()
-            self._machine = None
+    def _ready(self, *, absolute: bool = False, others: frozenset[str] = frozenset()) -> Machine:
+        """The machine at the settled state, with at least these commands registered."""
+        if self._machine is not None:
+            had = self._machine
+            if (absolute and not had.absolute) or not others <= had.others:
+                absolute, others = absolute or had.absolute, others | had.others
+                self._image.take()
+                self._machine = None
         if self._machine is None:
             data = None if self._fresh else self._image.take()
-            machine = Machine(self.state, self._limits, absolute=absolute)
+            machine = Machine(self.state, self._limits, absolute=absolute, others=others)
             machine.install(Table(), self._settled.table)
             if data is not None:
                 machine.restore_shell(data)

@@ -50,11 +50,15 @@ class Machine:
         state: The declared world.
         limits: What one step may use.
         absolute: Whether our commands are found under `/bin/NAME` too.
+        others: Names of programs that are there though nothing simulates them.
     """
 
-    def __init__(self, state: TerminalState, limits: Limits, *, absolute: bool = False) -> None:
+    def __init__(
+        self, state: TerminalState, limits: Limits, *, absolute: bool = False, others: frozenset[str] = frozenset()
+    ) -> None:
         self.state = state
         self.absolute = absolute
+        self.others = others
         self.stamps: dict[str, float] = {}
         self._slot = Slot()
         self._fresh: dict[str, int] = {}
@@ -68,7 +72,7 @@ class Machine:
             max_loop_iterations=limits.loop_iterations,
             max_memory=limits.memory,
             timeout_seconds=limits.seconds,
-            custom_builtins=callbacks(self._slot, state, absolute=absolute),
+            custom_builtins=callbacks(self._slot, state, absolute=absolute, others=others),
         )
         self.vfs: FileSystem = self._bash.fs()
         self._bash.execute_sync("BASH=/usr/bin/bash")

@@ -22,7 +22,7 @@ from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
 from worldline.kernels.shell.step import END, STATUS, TYPE, WHERE, Step
 from worldline.kernels.shell.table import Table
 
-__all__ = ["PRINTF_TIME", "Settled", "functions_after", "native_commands", "settle", "wrap"]
+__all__ = ["PRINTF_TIME", "Settled", "functions_after", "native_commands", "parser", "settle", "wrap"]
 
 _DEFAULT_OPTIONS = frozenset(("braceexpand", "hashall", "interactive-comments"))
 _LOOKUP = re.compile(
@@ -259,7 +259,13 @@ def _printf_time(match: re.Match[str], now: datetime) -> str:
 @cache
 def native_commands() -> frozenset[str]:
     """Names of the commands that the shell library has of its own."""
-    return frozenset(Bash().capabilities().builtins)
+    return frozenset(parser().capabilities().builtins)
+
+
+@cache
+def parser() -> Bash:
+    """A shell of the library for parsing only."""
+    return Bash()
 
 
 def _traps(text: str) -> tuple[tuple[str, str], ...]:

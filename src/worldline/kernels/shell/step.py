@@ -205,13 +205,16 @@ class Slot:
 Callback = Callable[[BuiltinContext], BuiltinResult]
 
 
-def callbacks(slot: Slot, state: TerminalState, *, absolute: bool) -> dict[str, Callback]:
+def callbacks(
+    slot: Slot, state: TerminalState, *, absolute: bool, others: frozenset[str] = frozenset()
+) -> dict[str, Callback]:
     """All commands that the shell library is to take from us.
 
     Args:
         slot: Where they find the running step.
         state: The declared world.
         absolute: Also under `/bin/NAME` and `/usr/bin/NAME`; registering these takes a millisecond.
+        others: Names of programs that are there though nothing simulates them.
     """
     table: dict[str, Callback] = {}
     ours = commands()
@@ -228,6 +231,8 @@ def callbacks(slot: Slot, state: TerminalState, *, absolute: bool) -> dict[str, 
             continue
         for key in (name, f"/bin/{name}", f"/usr/bin/{name}") if absolute else (name,):
             table[key] = callback
+    for name in others:
+        table[name] = _unsimulated(slot, name)
     for name, core in CORE.items():
         if name not in ours:
             table[name] = _core(slot, name, core)
@@ -282,7 +287,7 @@ def _unsimulated(slot: Slot, name: str) -> Callback:
     def callback(context: BuiltinContext) -> BuiltinResult:
         if slot.step is not None:
             slot.step.unknown.append(f"{name} is not simulated")
-        return BuiltinResult("", "", 125)
+        return BuiltinResult("", "", 0)
 
     return callback
 
@@ -309,7 +314,7 @@ def _call(step: Step, context: BuiltinContext, name: str) -> Call:
 
 
 def _invoke(step: Step, call: Call, function: Builtin) -> Result:
-    """Run one command of ours; what it does not know is noted, and gives status 125."""
+    """Run one command of ours; what it does not know is noted, and the likeliest guess is that it goes well."""
     bare = call.name == "tr" or (call.name == "cat" and all(word.startswith("-") for word in call.argv))
     if bare and call.stdin is None and "|" in step.text:
         # The library may have joined it with its neighbour in a pipe, past us; or there is nothing to read.
@@ -326,7 +331,7 @@ def _invoke(step: Step, call: Call, function: Builtin) -> Result:
         return Result("", f"{call.name}: {error.filename}: {error.strerror}\n", 1)
     except RecursionError:
         step.unknown.append(f"{call.name}: too deeply nested")
-    return Result("", "", 125)
+    return Result()
 
 
 def _runner(step: Step, context: BuiltinContext) -> Callable[[Sequence[str], str | None, Mapping[str, str]], Result]:
