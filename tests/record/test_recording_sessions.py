@@ -40,7 +40,7 @@ def test_a_recording_says_what_when_and_how():
         ("echo $RANDOM", "\\d+"),
         ("echo $$", "\\d+"),
         ("mktemp", "[A-Za-z0-9]+"),
-        ("cat /proc/sys/kernel/random/uuid", "[0-9a-f]{8}"),
+        ("cat /proc/sys/kernel/random/uuid", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
         ("sleep 5 & echo $!", "\\d+"),
         ("python3 -c 'import time; print(time.monotonic_ns())'", "\\d+"),
     ],

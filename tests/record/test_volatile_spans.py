@@ -29,6 +29,7 @@ def spans(first: str, second: str) -> list[tuple[str, str]]:
         ("pid 123 done\n", "pid 4567 done\n", [("123", "\\d+")]),
         ("12:30:05 up\n", "12:31:59 up\n", [("30", "\\d+"), ("05", "\\d+")]),
         ("commit 1a2b3c4d\n", "commit ff003c9e\n", [("1a2b3c4d", "[0-9a-f]{8}")]),
+        ("tree cafe\n", "tree 12ab\n", [("cafe", "[0-9a-f]{4}")]),
         ("at 0x7f3a2b\n", "at 0x55d1c\n", [("0x7f3a2b", "0x[0-9a-f]+")]),
         ("/tmp/tmp.Ab1cD2\n", "/tmp/tmp.zzTop9\n", [("Ab1cD2", "[A-Za-z0-9]+")]),
         ("pear\nfig\n", "fig\npear\n", [("pear", "[A-Za-z]+"), ("fig", "[A-Za-z]+")]),

@@ -26,7 +26,7 @@ from worldline.errors import SandboxError, StorageError, boundary
 from worldline.record.clock import BOX_DIRECTORY, FrozenClock, clock_library
 from worldline.record.layout import build_layout
 
-__all__ = ["Box", "Limits", "Surroundings", "descendants", "find_bubblewrap", "remove_leftovers"]
+__all__ = ["STATUS_FD", "Box", "Limits", "Surroundings", "descendants", "find_bubblewrap", "remove_leftovers"]
 
 STATUS_FD = {"bash": 198, "sh": 9}
 """Where the shell reports the status of a command; dash knows single digits only."""

@@ -19,7 +19,8 @@ ANYTHING = "(?s:.*)"
 """Pattern of a stretch whose structure differs: nothing can be said about it."""
 
 _LINE = "[^\\n]*"
-_TOKEN = re.compile(r"[A-Za-z0-9]+|[ \t]+|.", re.DOTALL)
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_TOKEN = re.compile(rf"\b{_UUID}\b|[A-Za-z0-9]+|[ \t]+|.", re.DOTALL)
 _SAME_STRUCTURE = 0.3
 """Below this share of common lines or words, two texts are taken to differ as a whole."""
 _MOST_LINES = 4000
@@ -90,7 +91,7 @@ def shape(a: str, b: str) -> str:
     for characters, pattern in _SHAPES:
         if characters.fullmatch(a) and characters.fullmatch(b):
             return pattern
-    if _HEX.fullmatch(a) and _HEX.fullmatch(b) and re.search(r"\d", a) and re.search(r"\d", b) and len(a) == len(b) > 3:
+    if _HEX.fullmatch(a) and _HEX.fullmatch(b) and re.search(r"\d", both) and len(a) == len(b) > 3:
         return f"[0-9a-f]{{{len(a)}}}"
     if _WORD.fullmatch(a) and _WORD.fullmatch(b):
         return "[A-Za-z0-9]+"
@@ -101,6 +102,7 @@ _SHAPES = (
     (re.compile(r"\d+"), "\\d+"),
     (re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?"), "-?\\d+(\\.\\d+)?(e[-+]?\\d+)?"),
     (re.compile(r"0x[0-9a-f]+"), "0x[0-9a-f]+"),
+    (re.compile(_UUID), _UUID),
     (re.compile(r"[ \t]+"), "[ \\t]+"),
     (re.compile(r"[A-Za-z]+"), "[A-Za-z]+"),
 )
