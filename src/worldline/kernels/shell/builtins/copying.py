@@ -3,71 +3,18 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 
 from worldline.kernels.shell.builtins.asking import Answers
-from worldline.kernels.shell.builtins.backups import Backup, read_backup
 from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
+from worldline.kernels.shell.builtins.copy_rules import Rules, read_rules
 from worldline.kernels.shell.builtins.messages import Report, shell_quote, strerror
 from worldline.kernels.shell.builtins.modes import permission_string
-from worldline.kernels.shell.builtins.options import command, parse
+from worldline.kernels.shell.builtins.options import command
 from worldline.kernels.shell.builtins.order import creation_order
 from worldline.kernels.shell.builtins.paths import canonical, join, lstat
 from worldline.kernels.shell.builtins.targets import pair_up
 
-__all__ = ["COMMANDS", "Copier", "Rules"]
-
-_LONG = (
-    "archive attributes-only backup=? copy-contents debug dereference force interactive link no-clobber"
-    " no-dereference no-preserve= no-target-directory one-file-system parents path preserve=? recursive"
-    " remove-destination sparse= reflink=? strip-trailing-slashes suffix= symbolic-link target-directory= update"
-    " verbose context=?"
-)
-_SAME = {
-    "--archive": "-a",
-    "--dereference": "-L",
-    "--force": "-f",
-    "--interactive": "-i",
-    "--link": "-l",
-    "--no-clobber": "-n",
-    "--no-dereference": "-P",
-    "--no-target-directory": "-T",
-    "--recursive": "-r",
-    "-R": "-r",
-    "--symbolic-link": "-s",
-    "--suffix": "-S",
-    "--target-directory": "-t",
-    "--update": "-u",
-    "--verbose": "-v",
-    "--path": "--parents",
-    "-b": "--backup",
-    "--one-file-system": "-x",
-}
-
-
-@dataclass
-class Rules:
-    """How a copy is made."""
-
-    recursive: bool = False
-    follow: bool = True
-    follow_operands: bool = True
-    clobber: str = ""
-    """`i`: ask, `n`: never overwrite, `f`: remove what cannot be written."""
-    update: bool = False
-    verbose: bool = False
-    mode: bool = False
-    times: bool = False
-    owner: bool = False
-    symbolic: bool = False
-    hard: bool = False
-    links: bool = False
-    """Files that are hard links to each other stay so."""
-    remove: bool = False
-    attributes_only: bool = False
-    backup: Backup | None = None
-    new_mode: int | None = None
-    """Permissions of every new file (`install`)."""
+__all__ = ["COMMANDS", "Copier"]
 
 
 class Copier:
@@ -333,60 +280,9 @@ def _owners(call: Call, path: str) -> tuple[str, str]:
     return stat.owner, stat.group
 
 
-def _read_rules(call: Call, options: list[tuple[str, str]]) -> Rules:
-    rules = Rules(backup=read_backup(call, options))
-    follow = ""
-    for name, value in options:
-        if name in ("-r", "-a", "-d", "-p", "--preserve", "--no-preserve"):
-            if name in ("-a", "-r"):
-                rules.recursive = True
-            if name in ("-a", "-d"):
-                follow, rules.links = "P", True
-            _preserve(call, rules, name, value)
-        elif name in ("-L", "-P", "-H"):
-            follow = name[1]
-        elif name in ("-i", "-n", "-f"):
-            if not (name == "-f" and rules.clobber == "i"):
-                rules.clobber = name[1]
-        elif name in ("-u", "-v", "-s", "-l", "--remove-destination", "--attributes-only"):
-            rules.update |= name == "-u"
-            rules.hard |= name == "-l"
-            rules.verbose |= name == "-v"
-            rules.symbolic |= name == "-s"
-            rules.remove |= name == "--remove-destination"
-            rules.attributes_only |= name == "--attributes-only"
-        elif name not in _ELSEWHERE:
-            call.unknown(f"the option {name}")
-    follow = follow or ("P" if rules.recursive else "L")
-    rules.follow, rules.follow_operands = follow == "L", follow != "P"
-    return rules
-
-
-_ELSEWHERE = ("--backup", "-S", "-t", "-T", "-x", "--parents", "--strip-trailing-slashes", "--reflink", "--sparse")
-
-
-def _preserve(call: Call, rules: Rules, name: str, value: str) -> None:
-    if name in ("-r", "-d"):
-        return
-    words = set((value or "mode,ownership,timestamps").split(",")) if name != "-a" else {"all"}
-    known = {"mode", "ownership", "timestamps", "all", "links", "context", "xattr"}
-    if not words <= known:
-        call.unknown(f"{name}={value}")
-    keep = name != "--no-preserve"
-    if words & {"mode", "all"}:
-        rules.mode = keep
-    if words & {"ownership", "all"}:
-        rules.owner = keep
-    if words & {"links", "all"}:
-        rules.links = keep
-    if words & {"timestamps", "all"}:
-        rules.times = keep
-
-
 @command()
 def _cp(call: Call) -> Result:
-    options, operands = parse(call, "abdfHilLnprst:uvxPRS:TZ", _LONG, same=_SAME)
-    rules = _read_rules(call, options)
+    rules, options, operands = read_rules(call)
     names = {name for name, _ in options}
     report = Report("cp")
     copier = Copier(call, rules, report)

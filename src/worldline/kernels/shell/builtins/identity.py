@@ -212,6 +212,28 @@ def _getconf(call: Call) -> Result:
     call.unknown("this setting of the system")
 
 
+def _getent(call: Call) -> Result:
+    """`getent passwd NAME` and `getent group NAME` for the accounts that a world declares."""
+    words = call.argv
+    if len(words) < 2 or words[0] not in ("passwd", "group") or f"/etc/{words[0]}" in call.world.files:
+        call.unknown("these entries of the system's databases")
+    out, status = "", 0
+    for word in words[1:]:
+        found = account(call, word)
+        if found is None:
+            status = 2
+            continue
+        user, uid, group, gid = found
+        if user not in ("root", call.world.user):
+            call.unknown(f"the account {word}")
+        if words[0] == "group":
+            out += f"{group}:x:{gid}:\n"
+        else:
+            home = "/root" if uid == 0 else call.world.home
+            out += f"{user}:x:{uid}:{gid}:{'root' if uid == 0 else ''}:{home}:/bin/bash\n"
+    return Result(out, "", status)
+
+
 COMMANDS: dict[str, Builtin] = {
     "id": _id,
     "whoami": _whoami,
@@ -226,4 +248,5 @@ COMMANDS: dict[str, Builtin] = {
     "users": _nobody_is_in,
     "locale": _locale,
     "getconf": _getconf,
+    "getent": _getent,
 }

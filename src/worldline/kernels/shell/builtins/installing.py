@@ -6,7 +6,8 @@ import posixpath
 
 from worldline.kernels.shell.builtins.backups import read_backup
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.copying import Copier, Rules
+from worldline.kernels.shell.builtins.copy_rules import Rules
+from worldline.kernels.shell.builtins.copying import Copier
 from worldline.kernels.shell.builtins.making import make_directories
 from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote
 from worldline.kernels.shell.builtins.modes import ModeError, apply_mode

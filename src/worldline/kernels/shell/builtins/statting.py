@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 
-from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
+from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result, Unknown
 from worldline.kernels.shell.builtins.listing_format import disk_bytes
-from worldline.kernels.shell.builtins.messages import Report, shell_quote
+from worldline.kernels.shell.builtins.messages import Report, shell_quote, shell_quote_if_needed
 from worldline.kernels.shell.builtins.modes import mode_string
 from worldline.kernels.shell.builtins.options import command, missing_operand, parse
 from worldline.kernels.shell.builtins.times import iso_stamp, zone_of
@@ -130,7 +130,7 @@ def _stat(call: Call) -> Result:
             special = name
     if not operands:
         raise missing_operand()
-    report = Report("stat")
+    report, vague = Report("stat"), False
     for operand in operands:
         try:
             if operand == "-":
@@ -143,9 +143,29 @@ def _stat(call: Call) -> Result:
         if special:
             call.unknown(f"what {special} shows")
         if template is None:
-            call.unknown("device, inode and times of a file")
-        report.out(_expand(call, template, operand, stat) + end)
+            report.out(_usual(call, operand, stat))
+            vague = True
+        else:
+            report.out(_expand(call, template, operand, stat) + end)
+    if vague:
+        raise Unknown("stat: device, inode and times of a file", report.result())
     return report.result()
+
+
+def _usual(call: Call, path: str, stat: FileStat) -> str:
+    """What stat shows without a format, with a guess at what is not known."""
+    name = shell_quote_if_needed(path)
+    if stat.kind == "symlink":
+        name += f" -> {shell_quote_if_needed(call.files.readlink(path))}"
+    stamp = iso_stamp(stat.mtime, zone_of(call))
+    return (
+        f"  File: {name}\n"
+        f"  Size: {stat.size:<10}\tBlocks: {disk_bytes(stat) // 512:<10} IO Block: 4096   {_type_name(stat)}\n"
+        f"Device: 0,41\tInode: {stat.inode or 1000:<11} Links: {stat.nlink}\n"
+        f"Access: ({stat.mode:04o}/{mode_string(stat)})  Uid: ({stat.uid:5d}/{stat.owner:>8})"
+        f"   Gid: ({stat.gid:5d}/{stat.group:>8})\n"
+        f"Access: {stamp}\nModify: {stamp}\nChange: {stamp}\n Birth: {stamp}\n"
+    )
 
 
 COMMANDS: dict[str, Builtin] = {"stat": _stat}
