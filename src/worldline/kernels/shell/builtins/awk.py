@@ -24,6 +24,10 @@ _ORDERED = re.compile(r"\bfor\s*\(\s*\w+\s+in\b")
 _SPECIAL = re.compile(r"\\[yBw<>sSW`']|\{\d")
 
 
+_LONG_LETTERS = {"field-separator": "-F", "assign": "-v", "file": "-f", "source": "-e"}
+_LONG_OPTION = re.compile(r"--(field-separator|assign|file|source)=(.*)", re.DOTALL)
+
+
 def awk(call: Call) -> Result:
     """Run an awk program."""
     words = list(call.argv)
@@ -34,6 +38,7 @@ def awk(call: Call) -> Result:
         word = words.pop(0)
         if word == "--":
             break
+        word = _LONG_OPTION.sub(lambda found: _LONG_LETTERS[found[1]] + found[2], word)
         letter, value = word[1], word[2:]
         if letter not in "Fvfe" or word.startswith("--"):
             call.unknown(f"the option {word}")

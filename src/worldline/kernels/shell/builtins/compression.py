@@ -33,6 +33,7 @@ class _Job:
     out: Output
     flags: set[str] = field(default_factory=set)
     level: int | None = None
+    extreme: bool = False
 
     def complain(self, message: str, status: int = 1) -> None:
         self.out.raw(message)
@@ -47,7 +48,7 @@ def _run(call: Call) -> Result:
     job = _Job(call, kind, Output(call), set(preset))
     try:
         options, names = parse(
-            call, "123456789cdfhklLnNqrStTvVz",
+            call, "123456789cdefhklLnNqrStTvVz",
             ("stdout", "to-stdout", "decompress", "uncompress", "force", "keep", "list", "no-name", "name", "quiet",
              "recursive", "test", "verbose", "fast", "best", "compress"),
             same={"--stdout": "-c", "--to-stdout": "-c", "--decompress": "-d", "--uncompress": "-d", "--force": "-f",
@@ -65,6 +66,10 @@ def _run(call: Call) -> Result:
             job.level = int(letter)
         elif letter in "hLVST":
             call.unknown(f"the option {option}")
+        elif letter == "e" and kind == "xz":
+            job.extreme = True
+        elif letter == "e":
+            call.unknown("the option -e")
         elif letter == "z":
             job.flags.discard("d")
         else:
@@ -155,14 +160,14 @@ def _stream(job: _Job) -> None:
     if "d" not in job.flags:
         if job.kind == "zstd":
             call.unknown("the frame of a stream")
-        job.out.write(compress(job.kind, data, level=job.level))
+        job.out.write(compress(job.kind, data, level=job.level, extreme=job.extreme))
         return
     try:
         text = decompress(job.kind, data)
     except NotThisFormat as error:
         if str(error):
             call.unknown(f"{error} input")
-        if job.kind == "gzip" and {"f", "c"} <= job.flags:
+        if job.kind in ("gzip", "xz") and {"f", "c"} <= job.flags:
             job.out.write(data)
             return
         job.complain(
@@ -199,7 +204,12 @@ def _pack(job: _Job, name: str, stat: FileStat) -> None:
         return
     stored = "" if "n" in job.flags else posixpath.basename(name)
     packed = compress(
-        kind, data, level=job.level, name=stored, mtime=0 if "n" in job.flags else int(stat.mtime.timestamp())
+        kind,
+        data,
+        level=job.level,
+        extreme=job.extreme,
+        name=stored,
+        mtime=0 if "n" in job.flags else int(stat.mtime.timestamp()),
     )
     if "c" in job.flags:
         if "v" in job.flags:
@@ -344,7 +354,10 @@ def _damaged(job: _Job, name: str, data: bytes, what: str) -> None:
     elif job.kind == "bzip2":
         job.complain(f"{command}: {name} is not a bzip2 file.\n", 2)
     elif job.kind == "xz":
-        job.complain(f"xz: {name}: File format not recognized\n")
+        if {"f", "c"} <= job.flags:
+            job.out.write(data)
+        else:
+            job.complain(f"xz: {name}: File format not recognized\n")
     else:
         job.complain(f"zstd: {name}: unsupported format \n")
 

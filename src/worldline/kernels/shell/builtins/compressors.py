@@ -45,13 +45,16 @@ def deflate(data: bytes, level: int) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-def compress(kind: str, data: bytes, *, level: int | None = None, name: str = "", mtime: int = 0) -> bytes:
+def compress(
+    kind: str, data: bytes, *, level: int | None = None, extreme: bool = False, name: str = "", mtime: int = 0
+) -> bytes:
     """Compress as the program does at that level (None: its default).
 
     Args:
         kind: `gzip`, `bzip2`, `xz` or `zstd`.
         data: What to compress.
         level: 1 to 9.
+        extreme: For xz: its slower variant (`-e`).
         name: For gzip: the name that is stored; empty for none.
         mtime: For gzip: the time that is stored, in seconds.
     """
@@ -64,7 +67,8 @@ def compress(kind: str, data: bytes, *, level: int | None = None, name: str = ""
     if kind == "bzip2":
         return bz2.compress(data, 9 if level is None else level)
     if kind == "xz":
-        return lzma.compress(data, lzma.FORMAT_XZ, lzma.CHECK_CRC64, 6 if level is None else level)
+        preset = (6 if level is None else level) | (lzma.PRESET_EXTREME if extreme else 0)
+        return lzma.compress(data, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset)
     packer = zstandard.ZstdCompressor(3 if level is None else level, write_checksum=True, write_content_size=True)
     return packer.compress(data)
 

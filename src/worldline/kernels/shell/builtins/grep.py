@@ -41,6 +41,12 @@ _SAME = {
 _TROUBLE = "Usage: grep [OPTION]... PATTERNS [FILE]...\nTry 'grep --help' for more information.\n"
 
 
+_MESSAGES = re.compile(
+    r"grep: (?:.*: binary file matches|Unmatched .*|Invalid .*|Trailing backslash|missing closing parenthesis"
+    r"|character class syntax is .*)"
+)
+
+
 @dataclass
 class _Job:
     passed: list[str] = field(default_factory=list)
@@ -164,6 +170,9 @@ def _collect(call: Call, job: _Job, operands: list[str]) -> None:
                 _walk(call, job, name.rstrip("/") or "/", top=False)
             elif not job.skip_directories:
                 _problem(job, name, IsADirectoryError(errno.EISDIR, ""))
+                if job.flags & {"c", "L"}:
+                    job.files[call.files.absolute(name)] = b""
+                    job.shown.append(name)
         elif stat.kind == "file":
             if _wanted(job, posixpath.basename(name)):
                 _take(call, job, name)
@@ -229,17 +238,18 @@ def _answer(call: Call, job: _Job, operands: list[str]) -> Result:
     answer = run_native(argv, stdin=piped, files=job.files, cwd=call.cwd)
     if answer.error is not None:
         call.unknown(answer.error)
-    for line in answer.stderr.splitlines():
-        if not re.fullmatch(r"grep: .*: binary file matches", line) and not re.fullmatch(
-            r"grep: (?:Unmatched .*|Invalid .*|Trailing backslash|character class syntax is .*)", line
-        ):
+    stderr = re.sub(
+        r"Parsing error .*: Opening parenthesis without closing.*", "missing closing parenthesis", answer.stderr
+    )
+    for line in stderr.splitlines():
+        if not _MESSAGES.fullmatch(line):
             call.unknown(f"the wording of {line!r}")
     if job.mixed and (len(answer.stdout.splitlines()) < 2 or "q" in job.flags):
         job.mixed = False
     status = answer.status
     if job.trouble and not ("q" in job.flags and status == 0):
         status = 2
-    return Result(escape(answer.stdout), problems + answer.stderr, status)
+    return Result(escape(answer.stdout), problems + stderr, status)
 
 
 def zgrep(call: Call) -> Result:

@@ -211,7 +211,8 @@ def _program(call: Call, program: str) -> str:
 
 
 _RUNTIME = re.compile(
-    r"jq: error \(at [^)]*\): (?:Cannot (?:index|iterate over) [^\n]*|[^\n]* cannot be (?:added|subtracted|multiplied"
+    r"jq: error \(at [^)]*\): (?:Cannot (?:index|iterate over) [^\n]*|[^\n]* \(while parsing '[^\n]*'\)"
+    r"|[^\n]* cannot be (?:added|subtracted|multiplied"
     r"|divided|parsed as a number)[^\n]*|[^\n]*cannot be divided because the divisor is zero)"
 )
 
@@ -230,6 +231,10 @@ def _messages(call: Call, job: _Job, program: str, stderr: str) -> str:
             f"jq: error: {undefined[1]}/{undefined[2]} is not defined at <top-level>, line 1:\n"
             f"{source}{' ' * places[0]}\njq: 1 compile error\n"
         )
+    unclosed = re.fullmatch(r"jq: error: expected closing (?:parenthesis|bracket|brace)\n", stderr)
+    if unclosed is not None:
+        return _unclosed(call, job.program or "")
+    stderr = re.sub(r'cannot parse "([^"\\]*)" as JSON: [^\n]*', _parsing, stderr)
     for line in stderr.splitlines():
         known = line.startswith("jq: error: Could not open ") or (line.startswith("jq: error (at") and (
             _RUNTIME.fullmatch(line) or re.search(r"\berror\b", program)
@@ -237,6 +242,37 @@ def _messages(call: Call, job: _Job, program: str, stderr: str) -> str:
         if not known:
             call.unknown(f"the wording of {line!r}")
     return stderr
+
+
+def _parsing(found: re.Match[str]) -> str:
+    """What `tonumber` and `fromjson` say about a text."""
+    try:
+        scan(found[1])
+    except JsonProblem as problem:
+        return f"{problem} (while parsing '{found[1]}')"
+    return found[0]
+
+
+_LAST = re.compile(r"\$(?P<variable>\w+)$|(?P<field>\.\w+)$|(?P<open>[\[({])$|(?P<name>\w+)$|(?P<string>\")$")
+
+
+def _unclosed(call: Call, program: str) -> str:
+    """The error for a program that stops early, which points at its last token."""
+    last = _LAST.search(program)
+    if last is None or "\n" in program or program.endswith(" "):
+        call.unknown("where an error is shown")
+    kind = last.lastgroup
+    opened = max(program.rfind("("), program.rfind("{"), program.rfind("["))
+    inside = program[opened : opened + 1]
+    expecting = ""
+    if kind in ("field", "string") and inside == "(" and re.search(r"\w\($", program[: opened + 1]):
+        expecting = ", expecting ';' or ')'"
+    elif kind == "name" and inside == "{":
+        expecting = ", expecting '}'"
+    elif kind not in ("variable", "open"):
+        call.unknown("where an error is shown")
+    text = f"jq: error: syntax error, unexpected $end{expecting} (Unix shell quoting issues?) at <top-level>, line 1:\n"
+    return f"{text}{program}{' ' * last.start(kind or 0)}\njq: 1 compile error\n"
 
 
 COMMANDS: dict[str, Builtin] = {"jq": jq}

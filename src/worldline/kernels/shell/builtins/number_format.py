@@ -125,9 +125,11 @@ def _value(call: Call, given: dict[str, str], text: str) -> Decimal:
 
 
 def _unit(call: Call, text: str) -> Decimal:
-    if not text.isdigit():
+    found = re.fullmatch(r"(\d*)([KMGTPEZY]?)(i?)", text)
+    if found is None or not text:
         call.unknown(f"the unit {text}")
-    return Decimal(text)
+    base = Decimal(1024 if found[3] else 1000)
+    return Decimal(found[1] or 1) * (base ** (_UNITS.index(found[2]) + 1) if found[2] else 1)
 
 
 def _rounded(number: Decimal, places: int, mode: str) -> Decimal:

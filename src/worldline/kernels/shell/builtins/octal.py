@@ -108,6 +108,8 @@ def _types(call: Call, text: str) -> list[_Type]:
         if kind == "f" or size not in _WIDTHS.get(kind, {}):
             call.unknown(f"the type {text}")
         found.append((kind, size, part[3] is not None))
+    if at != len(text) and text[at] not in "acdfoux":
+        raise UsageError(f"invalid character '{text[at]}' in type string {curly(call, text)}", hint=False)
     if at != len(text) or not found:
         raise UsageError(f"invalid type string {curly(call, text)}", hint=False)
     return found

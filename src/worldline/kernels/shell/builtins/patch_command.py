@@ -33,6 +33,7 @@ class _Plan:
     remove_empty: bool = False
     fuzz: int = 2
     output: str | None = None
+    directory: str = ""
     suffix: str = ".orig"
 
 
@@ -87,6 +88,8 @@ def _option(call: Call, plan: _Plan, name: str, value: str) -> None:
             plan.fuzz = int(value)
     elif name == "-o":
         plan.output = value
+    elif name == "-d":
+        plan.directory = value
     elif name == "-z":
         plan.suffix = value
     elif name in ("-R", "-b", "-N", "-s", "-E", "--dry-run"):
@@ -107,11 +110,16 @@ def _stripped(name: str | None, strip: int | None) -> str | None:
     return "/".join(parts[strip:]) if len(parts) > strip else None
 
 
+def _inside(plan: _Plan, name: str) -> str:
+    """Where a file that the patch names lies."""
+    return posixpath.join(plan.directory, name) if plan.directory else name
+
+
 def _target(call: Call, plan: _Plan, item: FilePatch) -> str | None:
     """Which file a patch is for: of the names that exist the one with the fewest and shortest parts."""
     names = [_stripped(name, plan.strip) for name in (item.old_name, item.new_name)]
     known = [name for name in names if name]
-    present = [name for name in known if call.files.exists(name)]
+    present = [name for name in known if call.files.exists(_inside(plan, name))]
     if present:
         return min(present, key=lambda n: (n.count("/"), len(posixpath.basename(n)), len(n)))
     creates = item.old_name is None or (item.hunks[0].old_count == 0 and item.hunks[0].old_start == 0)
@@ -129,8 +137,8 @@ def _apply_one(call: Call, plan: _Plan, item: FilePatch, operand: str | None, ou
     hunks = [hunk.reversed() for hunk in item.hunks] if plan.reverse else item.hunks
     if plan.reverse:
         item = replace(item, old_label=item.new_label, new_label=item.old_label)
-    exists = call.files.exists(name)
-    content = read(call, name) if exists else b""
+    exists = call.files.exists(_inside(plan, name))
+    content = read(call, _inside(plan, name)) if exists else b""
     lines = split_lines(content)
     verb = "checking" if plan.dry else "patching"
     target = name if plan.output is None else plan.output
@@ -154,18 +162,18 @@ def _apply_one(call: Call, plan: _Plan, item: FilePatch, operand: str | None, ou
     if plan.dry:
         return
     if failed:
-        call.files.write(f"{target}.rej", rejected(item, failed))
+        call.files.write(_inside(plan, f"{target}.rej"), rejected(item, failed))
     if (plan.backup or (mismatch and plan.output is None)) and exists:
-        call.files.write(name + plan.suffix, content)
+        call.files.write(_inside(plan, name + plan.suffix), content)
     gone, label = (item.old_name, item.old_label) if plan.reverse else (item.new_name, item.new_label)
     removed = gone is None or "\t1970-01-01 00:00:00" in label
     if not result and (removed or plan.remove_empty) and not failed:
-        call.files.remove(name)
+        call.files.remove(_inside(plan, name))
         return
-    parent = posixpath.dirname(target)
+    parent = posixpath.dirname(_inside(plan, target))
     if parent and not call.files.exists(parent):
         call.unknown("a directory that is to be made")
-    call.files.write(target, b"".join(result))
+    call.files.write(_inside(plan, target), b"".join(result))
 
 
 def _report(plan: _Plan, reports: list[Applied], out: Output) -> None:
@@ -195,7 +203,7 @@ def _already(call: Call, plan: _Plan, item: FilePatch, hunks: list[Hunk], name: 
     out.write(f"{count} out of {count} hunk{'' if count == 1 else 's'} ignored{tail}\n".encode())
     out.status = 1
     if not plan.dry:
-        call.files.write(f"{name}.rej", rejected(item, hunks))
+        call.files.write(_inside(plan, f"{name}.rej"), rejected(item, hunks))
 
 
 COMMANDS: dict[str, Builtin] = {"patch": patch}

@@ -28,8 +28,17 @@ _KNOWN = re.compile(
     r"|invalid reference \\\d on `s' command's RHS|strings for `y' command are different lengths"
     r"|unterminated `y' command|unexpected `,'|comments don't accept any addresses"
     r"|multiple `[pg]' options to `s' command"
-    r"|number option to `s' command may not be zero|command only uses one address)|can't find label for jump to `.*'"
+    r"|number option to `s' command may not be zero"
+    r"|Unmatched [()] or \\[()]|Invalid preceding regular expression|command only uses one address)"
+    r"|can't find label for jump to `.*'"
     r"|-e expression #1, char 0: no previous regular expression)"
+)
+
+
+_REGEX_ERRORS = (
+    (r"invalid pattern: .*unclosed group$", r"Unmatched ( or \\("),
+    (r"invalid pattern: .*unopened group$", r"Unmatched ) or \\)"),
+    (r"invalid pattern: .*repetition operator missing expression$", "Invalid preceding regular expression"),
 )
 
 
@@ -164,6 +173,8 @@ def _messages(call: Call, stderr: str) -> str:
             lambda found: f"char {int(found[1]) + 1}: unknown option to `s'", line,
         )  # fmt: skip
         line = re.sub(r"char (\d+): unexpected `,'$", lambda found: f"char {int(found[1]) + 1}: unexpected `,'", line)
+        for pattern, words in _REGEX_ERRORS:
+            line = re.sub(pattern, words, line)
         if not _KNOWN.fullmatch(line) and "unknown option to `s'" not in line:
             call.unknown(f"the wording of {line!r}")
         lines.append(line + "\n")

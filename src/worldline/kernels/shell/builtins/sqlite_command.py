@@ -52,6 +52,7 @@ class _Shell:
         self.out = Output(call)
         self.style = Style()
         self.bail = False
+        self.readonly = False
         self.file = ":memory:"
         self.before = b""
         self.database = sqlite3.connect(":memory:", isolation_level=None)
@@ -86,6 +87,10 @@ class _Shell:
                     setattr(self.style, field, _escaped(value))
             elif option == "-bail":
                 self.bail = True
+            elif option == "-readonly":
+                self.readonly = True
+            elif option == "-echo" and words[1:]:
+                continue
             elif option not in ("-batch",):
                 self.call.unknown(f"the option {word}")
         if operands:
@@ -93,6 +98,8 @@ class _Shell:
         if self.call.env.get("HOME") and self.call.files.exists(f"{self.call.env['HOME']}/.sqliterc"):
             self.call.unknown("a start file")
         self.open()
+        if self.readonly:
+            self.database.execute("pragma query_only = on")
         for command in commands:
             self.argument(command)
         if operands:

@@ -107,7 +107,10 @@ def _insert(call: Call, database: sqlite3.Connection, rows: list[list[str]], tab
         names = rows.pop(0)
         if len({item.lower() for item in names}) != len(names) or "" in names:
             call.unknown("columns without names of their own")
-        columns = ",\n".join(f'"{item}" TEXT' for item in names)
+        columns = "".join(
+            ("" if not index else ",\n " if index % 4 == 0 else ", ") + f'"{item}" TEXT'
+            for index, item in enumerate(names)
+        )
         database.execute(f"CREATE TABLE {quoted_table}(\n{columns})")
     width = len(database.execute(f"pragma table_info({quoted_table})").fetchall())
     if any(len(row) != width for row in rows):

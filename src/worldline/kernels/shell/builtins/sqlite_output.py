@@ -131,6 +131,18 @@ def _grid(style: Style, names: Sequence[str], cells: list[list[str]]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _html(style: Style, names: Sequence[str], rows: Sequence[Sequence[Value]]) -> str:
+    def cell(text: str) -> str:
+        pairs = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;"))
+        for char, entity in pairs:
+            text = text.replace(char, entity)
+        return text
+
+    head = "<TR>" + "\n".join(f"<TH>{cell(name)}</TH>" for name in names) + "\n</TR>\n" if style.headers else ""
+    lines = ["<TR>" + "\n".join(f"<TD>{cell(text_of(v, style.null))}</TD>" for v in row) + "\n</TR>\n" for row in rows]
+    return head + "".join(lines)
+
+
 def rows_text(style: Style, names: Sequence[str], rows: Sequence[Sequence[Value]]) -> str:
     """Print the rows of one statement.
 
@@ -178,6 +190,8 @@ def rows_text(style: Style, names: Sequence[str], rows: Sequence[Sequence[Value]
         if style.headers:
             lines.append(",".join(quoted(name) for name in names))
         lines += [",".join(quoted(value) for value in row) for row in rows]
+    elif mode == "html":
+        return _html(style, names, rows)
     elif mode == "insert":
         columns = "(" + ",".join(names) + ")" if style.headers else ""
         lines += [f"INSERT INTO {style.table}{columns} VALUES({','.join(quoted(v) for v in row)});" for row in rows]

@@ -25,6 +25,13 @@ _SUFFIXES = {".gz": "gzip", ".tgz": "gzip", ".taz": "gzip", ".bz2": "bzip2", ".t
              ".tz2": "bzip2", ".xz": "xz", ".txz": "xz", ".zst": "zstd", ".tzst": "zstd"}  # fmt: skip
 
 
+_NOT_COMPRESSED = {
+    "gzip": ("\ngzip: stdin: not in gzip format\n", 1),
+    "bzip2": ("bzip2: (stdin) is not a bzip2 file.\n", 2),
+    "xz": ("xz: (stdin): File format not recognized\n", 1),
+}
+
+
 class _Fatal(Exception):
     """tar gives up; the message is already written."""
 
@@ -37,6 +44,8 @@ def tar(call: Call) -> Result:
         job = _Tar(call, plan, out)
         job.run()
     except UsageError as error:
+        if "unrecognized option" in error.message:
+            call.unknown(error.message)
         text = f"tar: {error.message}\nTry 'tar --help' or 'tar --usage' for more information.\n"
         return Result(stderr=text, status=2 if "Cowardly" in text or "specify" in text else 64)
     except _Fatal:
@@ -58,7 +67,8 @@ class _Tar:
             lines = read(self.call, name).decode().split("\n")
             plan.names += [(plan.directory, line) for line in lines if line]
         if plan.file is None:
-            self.call.unknown("a tape")
+            # Debian's tar is built to use the standard streams where no archive is named.
+            plan.file = "-"
         action = {"c": self.create, "t": self.table, "x": self.extract, "r": self.append, "d": self.compare}
         if plan.operation not in action:
             self.call.unknown(f"the operation {plan.operation}")
@@ -253,9 +263,12 @@ class _Tar:
         try:
             return decompress(wanted, data)
         except NotThisFormat as error:
-            if str(error) or wanted != "gzip" or not data:
+            if str(error) or data[:2] == b"PK" or wanted == "zstd":
                 self.call.unknown("a damaged archive")
-            self.out.raw(f"\ngzip: stdin: not in gzip format\ntar: Child returned status 1\n{_FATAL}")
+            said, status = _NOT_COMPRESSED[wanted]
+            if wanted == "gzip" and not data:
+                said = "\ngzip: stdin: unexpected end of file\n"
+            self.out.raw(f"{said}tar: Child returned status {status}\n{_FATAL}")
             raise _Fatal from error
 
     def chosen(self) -> list[tuple[tarfile.TarInfo, bytes]]:
@@ -341,7 +354,7 @@ class _Tar:
             self.archive_data()
             error = FileNotFoundError if not call.files.exists(plan.directory) else NotADirectoryError
             reason = "No such file or directory" if error is FileNotFoundError else "Not a directory"
-            self.out.raw(f"tar: {plan.directory}: Cannot open: {reason}\n{_FATAL}")
+            self.out.raw(f"tar: {plan.directory.rstrip('/') or '/'}: Cannot open: {reason}\n{_FATAL}")
             raise _Fatal
         late: list[tuple[str, datetime]] = []
         for info, content in self.chosen():

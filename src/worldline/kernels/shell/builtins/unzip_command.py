@@ -42,10 +42,15 @@ def unzip(call: Call) -> Result:
     try:
         entries = load(data)
     except (zipfile.BadZipFile, NotImplementedError) as error:
-        if isinstance(error, NotImplementedError) or b"PK" in data[:4] or set(flags) - {"o", "n"} or not data:
+        if isinstance(error, NotImplementedError) or b"PK" in data[:4] or set(flags) - set("onltq") or not data:
             call.unknown("an archive of another kind")
-        out.write(f"Archive:  {source}\n".encode())
-        out.raw(_NO_ZIP.format(source))
+        if flags >= {"t", "q"}:
+            out.write(f"[{source}]\n{_NO_ZIP.format(source)}".encode())
+        elif quiet:
+            call.unknown("an archive of another kind")
+        else:
+            out.write(f"Archive:  {source}\n".encode())
+            out.raw(_NO_ZIP.format(source))
         out.status = 9
         return out.result()
     chosen = _chosen(entries, words[1:], excluded)

@@ -29,7 +29,7 @@ def zip_command(call: Call) -> Result:
     except UsageError as error:
         call.unknown(error.message)
     flags = {name[1:] for name, _ in options}
-    if not names or flags & set("mufvyXFToe@"):
+    if not names or flags & set("ufvyXFToe@"):
         call.unknown("the help text" if not names else "these options")
     target = names[0] if "." in posixpath.basename(names[0]) else f"{names[0]}.zip"
     out = Output(call)
@@ -119,6 +119,9 @@ class _Zip:
             else:
                 self.entries.append(entry)
         self.call.files.write(self.target, build(self.entries))
+        if "m" in self.flags:
+            for place, _ in reversed(self.found):
+                self.call.files.remove(place)
 
     def entry(self, place: str, shown: str) -> Entry:
         stat = self.call.files.stat(place)
