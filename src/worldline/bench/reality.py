@@ -40,4 +40,4 @@ class Reality(Baseline):
         self._shell.__exit__(None, None, None)
 
     def _run(self, command: str) -> Observation:
-        return self._shell.run(command)
+        return Observation() if self._shell.ended else self._shell.run(command)

@@ -67,7 +67,7 @@ def _computing() -> list[Finding]:
 def _recording() -> list[Finding]:
     found = [
         Finding(name, shutil.which(name) is not None, shutil.which(name) or "not found", f"apt-get install {package}")
-        for name, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux"), ("faketime", "faketime"))
+        for name, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux"), ("cc", "gcc libc6-dev"))
     ]
     return [*found, _try("sandbox", _sandbox_runs, "see docs/recording.md")]
 
