@@ -42,3 +42,13 @@ def serve() -> Iterator[Callable[..., ChatServer]]:
     yield start
     for stop in stops:
         stop()
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of sessions recorded from real bash."""
+    from real_sessions import record
+
+    path = tmp_path_factory.mktemp("recorded") / "small.jsonl"
+    record(path)
+    return path

@@ -27,9 +27,8 @@ def play(home: Path, url: str, engine: str, text: str, *more: str | Path, **opti
             {"models": {"local": {"base_url": url, "model": "m", "retries": 2, "backoff_s": 0.01, "timeout_s": 1}}}
         )
     )
-    return worldline(
-        "play", "terminal", "--engine", engine, "--model", "local", "--actions", "-", *more, home=home, stdin=text, **options
-    )  # fmt: skip
+    named = ("--engine", engine, "--model", "local", "--actions", "-")
+    return worldline("play", "terminal", *named, *more, home=home, stdin=text, **options)
 
 
 @pytest.mark.parametrize("engine", ["model", "grounded"])
@@ -59,7 +58,7 @@ def test_what_the_model_wrote_is_state_from_then_on(tmp_path: Path, serve):
 
 
 FAILURES = {
-    "HTML": (Reply("<html><body>502 \x1b[2J proxy</body></html>", headers={"Content-Type": "text/html"}), "EndpointError"),
+    "HTML": (Reply("<html>502 \x1b[2J proxy</html>", headers={"Content-Type": "text/html"}), "EndpointError"),
     "not found": (Reply({"error": {"message": "no such model"}}, status=404), "EndpointError"),
     "forever 429": (Reply({"error": "slow down"}, status=429, headers={"Retry-After": "0"}), "RateLimitError"),
     "cut off": (Reply(chat(ANSWER), cut=40), "EndpointError"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -32,7 +33,8 @@ class Journal:
         with boundary(StorageError, f"opening {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             kept = self._read(fingerprint)
-            self._file: IO[bytes] = path.open("r+b" if kept else "wb")
+            # Without a buffer, what a full disk refused is not tried again when the file is closed.
+            self._file: IO[bytes] = path.open("r+b" if kept else "wb", buffering=0)
             self._file.truncate(kept)
             self._file.seek(kept)
             if not kept:
@@ -63,9 +65,15 @@ class Journal:
         self._file.close()
 
     def _write(self, line: str) -> None:
-        self._file.write(line.encode("utf-8") + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        begin, rest = self._file.tell(), memoryview(line.encode("utf-8") + b"\n")
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(begin)
+            raise
 
     def _read(self, fingerprint: str) -> int:
         """Read what can be used and return how many bytes of the file that is."""

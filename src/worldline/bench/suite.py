@@ -14,7 +14,7 @@ from worldline.bench.baselines import BASELINES, build_baseline
 from worldline.bench.journal import Journal
 from worldline.bench.metrics import BenchRow, TurnScore, row
 from worldline.bench.runner import EngineFactory, run
-from worldline.engines import ENGINE_NAMES, EngineOptions, EngineParts, build_engine
+from worldline.engines import EngineOptions, EngineParts, build_engine, engine_names
 from worldline.errors import ConfigError, unknown_name
 from worldline.formats import read_trajectories
 from worldline.memory import Memory
@@ -102,8 +102,9 @@ def engine_factory(
         from worldline.bench.reality import Reality
 
         return lambda world: Reality(world, root)
-    if name not in ENGINE_NAMES:
-        raise unknown_name("engine", name, BENCH_ENGINES)
+    measurable = {*BENCH_ENGINES, *engine_names()} - {"replay", "scripted"}
+    if name not in measurable:
+        raise unknown_name("engine", name, measurable)
     return lambda world: build_engine(name, world, options, parts)
 
 
@@ -134,6 +135,8 @@ def measure(
         The rows, and every engine's scored turns.
     """
     options, parts = options or EngineOptions(), parts or EngineParts(memory=memory)
+    for name in names:
+        _check(name, suite, memory, options, parts)
     rows, scores = [], {}
     for name in names:
         model = parts.model.name if parts.model is not None and name in ("model", "grounded") else None
@@ -148,6 +151,13 @@ def measure(
         scores[name] = done
         rows.append(row(done, engine=name, model=model, domain=suite.domain, split=suite.split, seed=seed))
     return rows, scores
+
+
+def _check(name: str, suite: Suite, memory: Memory, options: EngineOptions, parts: EngineParts) -> None:
+    """Find what is wrong with an engine's name or parts before hours are spent on the engines before it."""
+    factory = engine_factory(name, memory, options, parts)
+    if name != "real" and suite.trajectories:
+        factory(suite.trajectories[0].world).close()
 
 
 def _journal(stem: Path, name: str, suite: Suite, model: str | None, options: EngineOptions) -> Journal:

@@ -20,6 +20,7 @@ __all__ = [
     "EngineParts",
     "RealEnvironment",
     "build_engine",
+    "engine_names",
 ]
 
 ENGINE_NAMES = ("grounded", "kernel", "model", "recall", "replay", "scripted")
@@ -31,6 +32,11 @@ _SOURCES = {
     "recall": frozenset({"memory"}),
     "model": frozenset({"model"}),
 }
+
+
+def engine_names() -> list[str]:
+    """Return the names of all engines, plug-ins included."""
+    return [*ENGINE_NAMES, *_PLUGINS.names()]
 
 
 def build_engine(
@@ -65,4 +71,4 @@ def build_engine(
     if name in _PLUGINS.names():
         engine: Engine = _PLUGINS.load(name)(world, options, parts)
         return engine
-    raise unknown_name("engine", name, [*ENGINE_NAMES, *_PLUGINS.names()])
+    raise unknown_name("engine", name, engine_names())

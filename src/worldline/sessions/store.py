@@ -208,8 +208,19 @@ class EventStore:
         except (sqlite3.Error, OSError) as exc:
             raise StorageError(
                 f"{what}: {exc} ({self.path or 'in memory'})",
-                hint="free some space or choose another file with --store; acknowledged turns are safe",
+                hint=_advice(exc),
             ) from exc
+
+
+def _advice(error: Exception) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return "the file is damaged or no event log: choose another with --store"
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return "free some space or choose another file with --store; acknowledged turns are safe"
+    if code == sqlite3.SQLITE_BUSY:
+        return "another process holds the event log: wait for it or choose another file with --store"
+    return "choose another file with --store, or make this place writable; acknowledged turns are safe"
 
 
 def _world_json(world: WorldSpec) -> str:
