@@ -98,7 +98,7 @@ _EXCEPTION = re.compile(r"^[\w.]*(?:Error|Exception|Warning|UnsupportedOperation
 _SAFE_DEVICES = ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd")
 _WORD = re.compile(r"(?<![\w.}$\"'/*=:@-])(?:~|\$HOME|\$\{HOME\})?/(?:[\w.@%+,\[\]?*-]+/?)*")
 _MESSAGE_PATH = re.compile(
-    r"^[^\n]*?: (?:cannot [\w ]+ )?[‘'\"]?([^\n'’\"]+?)[’'\"]?: (?:No such file or directory|Permission denied)$",
+    r"^[^\n]*?: (?:cannot [\w ]+ )?[‘'\"]?([^\n'’\"]+?)[’'\"]?: No such file or directory$",
     re.MULTILINE,
 )
 _DECLARING = re.compile(r"\bdeclare -p\b|(?:^|[;&|]\s*)(?:set|declare|typeset|compgen -v)\s*(?:$|[;&|>])", re.MULTILINE)

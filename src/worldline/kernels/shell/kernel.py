@@ -139,7 +139,8 @@ class ShellKernel:
             self.propose(turn.action)
         if self._trial is None:
             return
-        if compare(self._trial.proposal.observation, turn.observation).exact:
+        agrees = compare(self._trial.proposal.observation, turn.observation).exact
+        if agrees and self._trial.proposal.known:
             self.accept()
         else:
             self._follow(self._trial, turn.observation)
