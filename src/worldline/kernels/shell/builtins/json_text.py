@@ -130,7 +130,10 @@ class _Scanner:
     def word(self, word: str, *, at_end: bool = False) -> None:
         if not word:
             return
-        plain = {"t": "true", "f": "false", "n": "nan" if word == "nan" else "null"}.get(word[0])
+        plain = {"t": "true", "f": "false", "n": "null"}.get(word[0])
+        if word[0] == "n" and len(word) == 3:
+            # Three letters might be `nan`, which is read as a number.
+            plain = None if word != "nan" else word
         if plain is not None:
             if word != plain:
                 raise self.problem("Invalid literal", at_end=at_end)

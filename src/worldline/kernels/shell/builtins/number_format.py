@@ -120,7 +120,10 @@ def _value(call: Call, given: dict[str, str], text: str) -> Decimal:
     if "--from-unit" in given:
         number *= _unit(call, given["--from-unit"])
     if "--to-unit" in given:
+        places = max(0, -int(number.as_tuple().exponent))
         number /= _unit(call, given["--to-unit"])
+        if given.get("--to", "none") == "none" and "--format" not in given:
+            number = _rounded(number, places, given.get("--round", "from-zero"))
     return number
 
 

@@ -104,7 +104,7 @@ def _refuse(call: Call, script: str, *, extended: bool) -> None:
         call.unknown("running commands from a script")
     if re.search(r"\\x[89a-fA-F][0-9a-fA-F]|\\o[2-3]|\\d[12]\d\d", script):
         call.unknown("bytes by number")
-    if re.search(r"[*]\*|\[[.=]", script) or (extended and re.search(r"[*+?}][+?*]|\(\?", script)):
+    if re.search(r"[*]\*|\[[.=]", script) or (extended and re.search(r"[*+?}][+?*]|\(\?|[(|/,#][*+?]", script)):
         call.unknown("this regular expression")
     if re.search(r"\\[wWsSbB<>'`].*[^\x00-\x7f]", script):
         call.unknown("classes of characters beyond ASCII")

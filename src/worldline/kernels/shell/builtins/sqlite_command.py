@@ -15,7 +15,8 @@ from worldline.kernels.shell.builtins.textio import Output, read, stdin
 __all__ = ["COMMANDS"]
 
 _ERRORS = {
-    "SQLITE_ERROR": 1, "SQLITE_CONSTRAINT": 19, "SQLITE_MISMATCH": 20, "SQLITE_READONLY": 8, "SQLITE_NOTADB": 26,
+    "SQLITE_ERROR": 1, "SQLITE_SCHEMA": 1, "SQLITE_CONSTRAINT": 19, "SQLITE_MISMATCH": 20, "SQLITE_READONLY": 8,
+    "SQLITE_NOTADB": 26,
 }  # fmt: skip
 _FLAGS = {
     "-csv": "csv", "-column": "column", "-line": "line", "-list": "list", "-json": "json", "-box": "box",
@@ -242,7 +243,7 @@ class _Shell:
             self.call.unknown(f"the error {name}")
         message = str(error)
         if code == 1:
-            message += self.context(message, statement)
+            message += (" (17)" if name == "SQLITE_SCHEMA" else "") + self.context(message, statement)
             self.fail(message, 1, "in prepare, ", line)
         else:
             self.fail(f"{message} ({code})", code, "stepping, ", line)
