@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldline.kernels.python import PythonLimits, PythonResult, PythonScript, PythonUnknown, run_python
+from worldline.kernels.python import PythonLimits, PythonResult, PythonScript, PythonUnknown, run_module, run_python
 from worldline.kernels.shell.builtins.base import FileStat
 
 NOW = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
@@ -241,6 +241,33 @@ def test_runaways_are_stopped(source: str) -> None:
     assert run("print(1)").stdout == b"1\n"
 
 
+def test_unittest_finds_and_runs_tests() -> None:
+    tree = Tree({
+        "/home/user/test_calc.py": b"import unittest\nfrom calc import add\n\nclass T(unittest.TestCase):\n"
+        b"    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n",
+        "/home/user/calc.py": b"def add(a, b):\n    return a + b\n",
+    })  # fmt: skip
+    for arguments in ([], ["test_calc"], ["test_calc.T.test_add"], ["discover", "-s", ".", "-p", "test_*.py"]):
+        result = run_module("unittest", arguments, tree, now=NOW, cwd="/home/user")
+        assert result.status == 0
+        assert result.stderr.endswith(b"Ran 1 test in 0.000s\n\nOK\n")
+    assert "/home/user/__pycache__/calc.cpython-311.pyc" in tree.files
+
+
+def test_other_commands_run_through_the_runner() -> None:
+    ran: list[list[str]] = []
+
+    def runner(words: list[str], data: bytes | None, env: dict[str, str]) -> tuple[bytes, bytes, int]:
+        ran.append(words)
+        return b"out\n", b"", 3
+
+    script = PythonScript(
+        b"import subprocess\nprint('a')\nprint(subprocess.run(['x', 'y']).returncode)", "<string>", ["-c"], None
+    )
+    result = run_python(script, Tree(), now=NOW, cwd="/home/user", runner=runner)
+    assert (ran, result.stdout) == ([["x", "y"]], b"out\na\n3\n")
+
+
 def test_no_library_code_swallows_an_abstention() -> None:
     refused("try:\n    print(hash('a'))\nexcept BaseException:\n    print('caught')")
     refused("import contextlib\nwith contextlib.suppress(BaseException):\n    print(id(3))\nprint('on')")
@@ -305,6 +332,6 @@ def test_expressions_agree_with_python(parts: list[str]) -> None:
         lines.append(f"try:\n    print(repr({part}))\nexcept Exception as e:\n    print(type(e).__name__, e)")
         try:
             wanted.append(repr(eval(part, {"__builtins__": {}})))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             wanted.append(f"{type(error).__name__} {error}")
     assert run("\n".join(lines), seconds=30).stdout.decode().splitlines() == wanted

@@ -181,9 +181,9 @@ def _hash(f: Frame, args: list[Any], named: dict[str, Any]) -> int:
 def _pow(base: Any, exponent: Any, mod: Any = None) -> Any:
     if mod is not None:
         return pow(base, exponent, mod)
-    from .expressions import _checked_power
+    from .expressions import checked_power
 
-    return _checked_power(base, exponent)
+    return checked_power(base, exponent)
 
 
 def _exit(code: Any = None) -> None:

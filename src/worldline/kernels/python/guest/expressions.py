@@ -16,7 +16,7 @@ from .builtin_names import BUILTINS, FrameCall
 from .frames import Code, Frame, Source, abstain, note
 from .scope import Scope
 
-__all__ = ["ExpressionCompiler", "Run"]
+__all__ = ["INPLACE", "ExpressionCompiler", "Run", "checked_power"]
 
 Run = Callable[[Frame], Any]
 
@@ -43,14 +43,14 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _LARGEST_POWER_BITS = 1_000_000
 
 
-def _checked_power(left: Any, right: Any) -> Any:
+def checked_power(left: Any, right: Any) -> Any:
     """`left ** right`, refusing what would take minutes inside one C call."""
     if isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > _LARGEST_POWER_BITS:
         abstain("a power too large to compute here")
     return left**right
 
 
-_BINARY[ast.Pow] = _checked_power
+_BINARY[ast.Pow] = checked_power
 
 
 class ExpressionCompiler:

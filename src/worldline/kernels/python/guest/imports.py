@@ -453,6 +453,11 @@ def register(name: str, module: types.ModuleType) -> None:
 def _find(name: str) -> types.ModuleType:
     if name in _loaded:
         return _loaded[name]
+    parent = name.rpartition(".")[0]
+    if parent and name not in MODULES and access.is_guest_module(parent):
+        package = _find(parent)
+        if not hasattr(package, "__path__"):
+            raise ModuleNotFoundError(f"No module named '{name}'; '{parent}' is not a package", name=name)
     found = _loader[0](name) if _loader else None
     if found is None:
         if name in MODULES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import types
 import unittest
 import unittest.loader
 from collections.abc import Callable
@@ -76,7 +77,9 @@ def _py_compile(parse: Callable[[str, str, bool], Any]) -> int:
 def _unittest() -> None:
     def find(name: str, *unused: Any) -> Any:
         try:
-            imports.load(name, whole=True)
+            parts = name.split(".")
+            for count in range(1, len(parts) + 1):
+                imports.load(".".join(parts[:count]), whole=True)
         except Abstain:
             raise
         except BaseException as error:
@@ -87,6 +90,8 @@ def _unittest() -> None:
 
     loader: Any = unittest.loader
     loader.__dict__["__import__"] = lambda name, *rest: find(name, True)
+    # Text of a failed import, which the loader prepares for each name that may be an attribute instead.
+    loader.traceback = types.SimpleNamespace(format_exc=lambda: imports.MARKER)
     loader.TestLoader._get_module_from_name = lambda self, name: find(name)
     sys.argv[0] = "python3 -m unittest"
     unittest.main(module=None)
