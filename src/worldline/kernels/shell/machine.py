@@ -86,6 +86,10 @@ class Machine:
             result = self._bash.execute_sync(script)
         except BashError as error:
             return Outcome(b"", str(error).encode(), 2, str(error), False)
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # what the library's runtime raises; it has no import path
+                raise
+            return Outcome(b"", b"", 2, f"the shell library failed: {error}", False)
         finally:
             self._slot.step = None
         raw: Any = result  # the library's stubs leave out the two byte fields
@@ -261,7 +265,8 @@ class Machine:
         kind = meta["file_type"]
         node = table.nodes.get(path)
         mode = int(meta["mode"])
-        if node is None or node.kind != kind or (path not in self.stamps and path not in self._ours):
+        entered = node is not None and kind == "file" and node.content is None and path not in self.stamps
+        if node is None or node.kind != kind or entered:
             if path not in self._ours and kind in self._fresh and mode in (0o644, 0o755) and mode != self._fresh[kind]:
                 mode = self._fresh[kind]
                 self.vfs.chmod(path, mode)
