@@ -9,12 +9,14 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.builtins.base import FileStat, Unknown
+from worldline.kernels.shell.builtins.people import SYSTEM_GROUPS, SYSTEM_USERS
 from worldline.kernels.shell.disk import BROUGHT, Disk, is_virtual
 from worldline.kernels.shell.table import Node, owner_id
 
@@ -206,8 +208,8 @@ class KernelFiles:
             mode=node.mode,
             uid=node.uid,
             gid=node.gid,
-            owner=self._owner(node.uid),
-            group=self._owner(node.gid),
+            owner=self._owner(node.uid, SYSTEM_USERS),
+            group=self._owner(node.gid, SYSTEM_GROUPS),
             mtime=node.mtime,
             nlink=self._links(place, node),
             inode=node.inode,
@@ -229,11 +231,11 @@ class KernelFiles:
         inside = (self._disk.node(posixpath.join(place, name)) for name in self._disk.names(place))
         return 2 + sum(entry is not None and entry.kind == "directory" for entry in inside)
 
-    def _owner(self, uid: int) -> str:
+    def _owner(self, number: int, names: Mapping[str, int]) -> str:
         """Name of a user or group id."""
-        if uid == self._state.user_id:
+        if number == self._state.user_id:
             return self._state.user
-        return {0: "root", 42: "shadow", 65534: "nobody"}.get(uid, str(uid))
+        return next((name for name, known in names.items() if known == number), str(number)) if number else "root"
 
     def exists(self, path: str, *, follow: bool = True) -> bool:
         try:
