@@ -49,7 +49,7 @@ class Copier:
         except FileNotFoundError:
             there = None
         except OSError as error:
-            report.fail(f"failed to access {shell_quote(target)}", error)
+            report.fail(f"cannot stat {shell_quote(target)}", error)
             return False
         if there is not None and not self._may_replace(source, stat, target, there):
             return there is not None and self._skipped

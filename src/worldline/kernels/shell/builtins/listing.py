@@ -6,15 +6,19 @@ import fnmatch
 import posixpath
 import re
 
-from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
+from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result, Unknown
 from worldline.kernels.shell.builtins.listing_format import Entry, render
 from worldline.kernels.shell.builtins.listing_options import Settings, read_options
 from worldline.kernels.shell.builtins.messages import Report, shell_quote
 from worldline.kernels.shell.builtins.options import command
 from worldline.kernels.shell.builtins.order import directory_order
 from worldline.kernels.shell.builtins.versions import version_key
+from worldline.kernels.shell.table import STANDARD_DIRECTORIES
 
 __all__ = ["COMMANDS"]
+
+_FRESH = ("/", "/tmp", "/run", "/dev", "/proc")
+"""Directories that are made when a machine starts; the others came with its system, at some time before."""
 
 
 class _Lister:
@@ -28,6 +32,7 @@ class _Lister:
         self.needs_stat = (
             layout.format == "l"
             or layout.blocks
+            or layout.inode
             or layout.color
             or layout.indicator != ""
             or settings.sort in ("t", "S")
@@ -35,6 +40,8 @@ class _Lister:
             or settings.directories_first
         )
         self.printed = False
+        self.vague: list[str] = []
+        """What is shown and not known."""
 
     def run(self, operands: list[str]) -> Result:
         settings = self.settings
@@ -52,7 +59,12 @@ class _Lister:
         many = len(operands) > 1 or settings.recursive
         for entry in self._sorted(directories):
             self._directory(entry.name, header=many, top=True)
-        return self.report.result()
+        result = self.report.result()
+        if settings.layout.inode:
+            self.vague.append("inodes")
+        if self.vague:
+            raise Unknown(f"{self.call.name}: {', '.join(dict.fromkeys(self.vague))}", result)
+        return result
 
     def _operand(self, name: str) -> Entry | None:
         """Look at a command-line argument, following a link as `ls` would."""
@@ -93,6 +105,10 @@ class _Lister:
 
     def _entry(self, name: str, path: str, stat: FileStat, target: str = "") -> Entry:
         behind = None
+        if self.settings.layout.format == "l" or self.settings.sort == "t":
+            place = self.call.files.absolute(path)
+            if place in STANDARD_DIRECTORIES and place not in _FRESH and stat.mtime == self.call.world.clock:
+                self.vague.append(f"when {place} was last changed")
         layout = self.settings.layout
         shown = layout.format == "l" and (layout.color or layout.indicator)
         if stat.kind == "symlink" and (shown or self.settings.directories_first):

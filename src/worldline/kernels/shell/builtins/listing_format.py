@@ -52,6 +52,7 @@ class Layout:
     numeric: bool = False
     author: bool = False
     blocks: bool = False
+    inode: bool = False
     zero: bool = False
     color: bool = False
 
@@ -195,11 +196,18 @@ def _block_text(size: int, layout: Layout) -> str:
 
 def _with_blocks(entries: list[Entry], layout: Layout) -> list[str]:
     names = [_name(entry, layout) + _indicator(entry.stat, layout.indicator) for entry in entries]
+    if layout.inode:
+        names = [f"{_inode(entry)} {name}" for entry, name in zip(entries, names, strict=True)]
     if not layout.blocks:
         return names
     sizes = [_block_text(disk_bytes(entry.stat), layout) if entry.stat else "?" for entry in entries]
     width = max(map(len, sizes)) if layout.format != "m" else 0
     return [f"{size.rjust(width)} {name}" for size, name in zip(sizes, names, strict=True)]
+
+
+def _inode(entry: Entry) -> int:
+    """A number in the place of an inode; the real one is not known."""
+    return 1000 + (entry.stat.inode if entry.stat else 0)
 
 
 def _long(entries: list[Entry], layout: Layout) -> str:
@@ -226,7 +234,8 @@ def _long(entries: list[Entry], layout: Layout) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(8)]
     lines = []
     for entry, row in zip(entries, rows, strict=True):
-        parts = [row[0].rjust(widths[0])] if layout.blocks else []
+        parts = [str(_inode(entry))] if layout.inode else []
+        parts += [row[0].rjust(widths[0])] if layout.blocks else []
         parts += [row[1], row[2].rjust(widths[2])]
         names = ([3] if layout.owner else []) + ([4] if layout.group else []) + ([5] if layout.author else [])
         for column in names:

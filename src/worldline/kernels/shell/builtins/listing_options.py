@@ -142,7 +142,9 @@ def read_options(call: Call) -> tuple[Settings, list[str]]:
 
 def _set_shape(call: Call, layout: Layout, name: str, value: str) -> bool:
     """Apply an option about how names are shown; False where it is another."""
-    if name in ("-l", "-n", "-g", "-o", "--full-time"):
+    if name == "-i":
+        layout.inode = True
+    elif name in ("-l", "-n", "-g", "-o", "--full-time"):
         layout.format = "l"
         layout.numeric |= name == "-n"
         layout.owner &= name != "-g"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from worldline.kernels.shell.builtins.asking import Answers
-from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
+from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.messages import Report, shell_quote, strerror
 from worldline.kernels.shell.builtins.options import UsageError, command, extra_operand, missing_operand, parse
 from worldline.kernels.shell.builtins.order import directory_order
-from worldline.kernels.shell.builtins.paths import canonical, join, strip_slashes
+from worldline.kernels.shell.builtins.paths import canonical, join, kind_of, strip_slashes
 
 __all__ = ["COMMANDS"]
 
@@ -40,7 +40,9 @@ class _Remover:
                 self.report.fail("it is dangerous to operate recursively on " + shell_quote(path))
                 self.report.fail("use --no-preserve-root to override this failsafe")
                 return
-            stat = self.call.files.stat(path, follow=False)
+            kind = kind_of(self.call, path)
+            if not kind:
+                self.call.files.stat(path, follow=False)
         except (FileNotFoundError, NotADirectoryError) as error:
             if not self.force:
                 self.report.fail(f"cannot remove {shell_quote(path)}", error)
@@ -48,16 +50,17 @@ class _Remover:
         except OSError as error:
             self.report.fail(f"cannot remove {shell_quote(path)}", error)
             return
-        self.entry(path, stat)
+        self.entry(path, kind)
 
-    def entry(self, path: str, stat: FileStat) -> bool:
+    def entry(self, path: str, kind: str) -> bool:
         """Remove one file or directory; returns whether it is gone."""
-        if stat.kind == "directory":
+        if kind == "directory":
             if not self.recursive and not self.directories:
                 self.report.fail(f"cannot remove {shell_quote(path)}: Is a directory")
                 return False
             return self.directory(path)
         if self.ask == "i":
+            stat = self.call.files.stat(path, follow=False)
             what = _KINDS.get(stat.kind) or ("regular file" if stat.size else "regular empty file")
             if not self.answers.yes(f"remove {what} {shell_quote(path)}"):
                 return False
@@ -74,10 +77,7 @@ class _Remover:
         question = "descend into directory" if names else "remove directory"
         if self.ask == "i" and not self.answers.yes(f"{question} {shell_quote(path)}"):
             return False
-        gone = [
-            self.entry(child, self.call.files.stat(child, follow=False))
-            for child in (join(path, name) for name in names)
-        ]
+        gone = [self.entry(child, kind_of(self.call, child)) for child in (join(path, name) for name in names)]
         if not all(gone):
             return False
         if self.ask == "i" and names and not self.answers.yes(f"remove directory {shell_quote(path)}"):

@@ -56,7 +56,7 @@ def _value(call: Call, path: str, stat: FileStat, letter: str) -> str:
         "f": lambda: f"{_TYPES[stat.kind] | stat.mode:x}",
         "F": lambda: _type_name(stat),
         "g": lambda: str(stat.gid),
-        "G": lambda: stat.group,
+        "G": lambda: "UNKNOWN" if stat.group.isdigit() else stat.group,
         "h": lambda: str(stat.nlink),
         "n": lambda: path,
         "o": lambda: "4096",
@@ -64,7 +64,7 @@ def _value(call: Call, path: str, stat: FileStat, letter: str) -> str:
         "t": lambda: "0",
         "T": lambda: "0",
         "u": lambda: str(stat.uid),
-        "U": lambda: stat.owner,
+        "U": lambda: "UNKNOWN" if stat.owner.isdigit() else stat.owner,
         "y": lambda: iso_stamp(stat.mtime, zone),
         "Y": lambda: str(int(stat.mtime.timestamp())),
     }

@@ -10,6 +10,7 @@ from worldline.kernels.shell.builtins.dates import DateError, parse_date
 from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote, strerror
 from worldline.kernels.shell.builtins.options import UsageError, command, parse
 from worldline.kernels.shell.builtins.times import zone_of
+from worldline.kernels.shell.table import STANDARD_DIRECTORIES
 
 __all__ = ["COMMANDS"]
 
@@ -76,9 +77,17 @@ def _touch(call: Call) -> Result:
             _touch_one(call, operand, given, moment, access_only=access_only)
         except OSError as error:
             late = operand.endswith("/")
-            verb = "setting times of" if late or (call.files.exists(operand) and moment != call.now) else "cannot touch"
+            late = late or (moment != call.now and call.files.exists(operand))
+            verb = "setting times of" if late else "cannot touch"
             report.fail(f"{verb} {shell_quote(operand)}", error)
     return report.result()
+
+
+def _out_of_reach(call: Call, path: str) -> bool:
+    """Whether a file, be it there or not, lies in a directory of the system that only root may change."""
+    place = call.files.absolute(path)
+    parent = place.rpartition("/")[0] or "/"
+    return place not in call.world.files and parent in STANDARD_DIRECTORIES and not call.files.allowed(parent, 2)
 
 
 def _touch_one(call: Call, path: str, given: dict[str, str], moment: datetime, *, access_only: bool) -> None:
@@ -87,6 +96,8 @@ def _touch_one(call: Call, path: str, given: dict[str, str], moment: datetime, *
         call.unknown("touching standard output")
     if "-h" in given and files.exists(path, follow=False) and files.stat(path, follow=False).kind == "symlink":
         call.unknown("the time of a link")
+    if call.world.user_id and _out_of_reach(call, path):
+        raise PermissionError(13, "Permission denied", path)
     if not files.exists(path):
         if path.endswith("/") and files.exists(path.rstrip("/")):
             raise NotADirectoryError(20, "Not a directory", path)

@@ -84,7 +84,7 @@ def _nice(call: Call) -> Result:
     for _, value in options:
         if not re.fullmatch(r"[-+]?\d+", value):
             raise UsageError(f"invalid adjustment {quote(value)}", hint=False)
-        if int(value) < 0 and call.world.user_id:
+        if int(value) < 0:
             call.unknown("a negative niceness")
     if not words:
         if options:
