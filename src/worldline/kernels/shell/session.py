@@ -202,12 +202,13 @@ def _with_jobs(text: str, settled: Settled, step: Step) -> str:
     if started is not None and step.state.shell.mode != "interactive":
         step.jobs = (*settled.jobs, started)
         return "true"
-    step.jobs = jobs = settled.jobs
+    jobs = settled.jobs
+    # A killed job is forgotten at the next command that does not ask for it.
+    step.jobs = tuple(job for job in jobs if not job.signal)
     if not jobs:
         return text
     listed = re.fullmatch(r"\s*jobs\s*", text)
     if listed is not None:
-        step.jobs = tuple(job for job in jobs if not job.signal)
         return f"printf %s {_quote(listing(jobs))}"
     killed = re.fullmatch(r"\s*kill\s+(?:-s\s+|-n\s+|-)?(?:SIG)?(\w+\s+)?%(\d+|%|\+)?\s*", text)
     if killed is not None:
