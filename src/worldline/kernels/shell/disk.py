@@ -77,6 +77,8 @@ class Disk:
         self.emptied: frozenset[str] = frozenset()
         """Files that were emptied though the library has not done so yet."""
         self._entries: dict[str, dict[str, dict[str, Any]]] = {}
+        self.umask = 0o022
+        """Permission bits that the library's new files do not get."""
 
     def refresh(self) -> None:
         """Look at everything anew: another command has run in between and may have written anything."""
@@ -123,6 +125,8 @@ class Disk:
                 return node
             return Node("symlink", 0o777, uid, uid, self._now, target=target)
         if node is None or node.kind != kind:
+            if (kind, mode) in (("file", 0o644), ("directory", 0o755)):
+                mode = (0o666 if kind == "file" else 0o777) & ~self.umask
             return Node(kind, mode, uid, uid, self._now)
         # Modes are ours to change; the library resets them where it writes to a file.
         if kind == "file" and self._stamps.get(path) != meta["modified"]:

@@ -59,6 +59,7 @@ class KernelFiles:
         self, disk: Disk, state: TerminalState, cwd: str, now: datetime, trace: Trace, umask: int = 0o022
     ) -> None:
         self._disk = disk
+        disk.umask = umask
         self._table = disk.table
         self._state = state
         self._cwd = cwd
