@@ -107,7 +107,7 @@ class _Lister:
         behind = None
         if self.settings.layout.format == "l" or self.settings.sort == "t":
             place = self.call.files.absolute(path)
-            if place in STANDARD_DIRECTORIES and place not in _FRESH and stat.mtime == self.call.world.clock:
+            if place in STANDARD_DIRECTORIES and stat.mtime == self.call.world.clock and not self._made(place):
                 self.vague.append(f"when {place} was last changed")
         layout = self.settings.layout
         shown = layout.format == "l" and (layout.color or layout.indicator)
@@ -117,6 +117,13 @@ class _Lister:
             except OSError:
                 behind = None
         return Entry(name, stat, target if stat.kind == "symlink" else "", behind)
+
+    def _made(self, place: str) -> bool:
+        """Whether a directory of the system is known to have been made or changed since the machine started."""
+        world = self.call.world
+        if place != world.home:
+            return place in _FRESH
+        return any(posixpath.join(place, name) not in world.files for name in self.call.files.list(place))
 
     def _directory(self, path: str, *, header: bool, top: bool) -> None:
         settings = self.settings

@@ -85,6 +85,8 @@ def _touch(call: Call) -> Result:
 
 def _out_of_reach(call: Call, path: str) -> bool:
     """Whether a file, be it there or not, lies in a directory of the system that only root may change."""
+    if path == "":
+        return False
     place = call.files.absolute(path)
     parent = place.rpartition("/")[0] or "/"
     return place not in call.world.files and parent in STANDARD_DIRECTORIES and not call.files.allowed(parent, 2)
