@@ -16,7 +16,18 @@ from . import access, processes
 from .builtin_names import FrameCall, Volatile
 from .frames import Frame, abstain
 
-__all__ = ["MODULES", "Loader", "absolute", "everything", "load", "member", "preload", "register", "set_loader"]
+__all__ = [
+    "MODULES",
+    "Loader",
+    "absolute",
+    "everything",
+    "forget",
+    "load",
+    "member",
+    "preload",
+    "register",
+    "set_loader",
+]
 
 MODULES = [
     "abc",
@@ -388,6 +399,11 @@ def preload() -> None:
     time.strptime("2026", "%Y")
     _settle()
     "x".encode("idna")
+
+
+def forget() -> None:
+    """Forget what has been imported so far."""
+    _loaded.clear()
 
 
 def absolute(name: str | None, level: int, top: dict[str, Any]) -> str:

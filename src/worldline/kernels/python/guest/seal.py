@@ -19,7 +19,7 @@ import sys
 import threading
 from typing import Any
 
-__all__ = ["parsing", "prepare", "seal"]
+__all__ = ["limit", "parsing", "prepare", "seal"]
 
 _FORBIDDEN = (
     "open", "os.", "socket.", "subprocess.", "ctypes.", "pty.", "fcntl.", "mmap.", "sqlite3.", "import", "pdb.",
@@ -36,43 +36,44 @@ _ALLOWED_CALLS = {
     "x86_64": (
         0xC000003E,
         (2, 4, 5, 6, 8, 16, 21, 72, 79, 89, 257, 262, 269, 332, 439),
-        (0, 1, 3, 7, 9, 10, 11, 12, 13, 14, 15, 24, 25, 28, 35, 44, 45, 46, 47, 60, 96, 98, 131, 186, 202, 219, 228,
-         229, 230, 231, 271, 318, 324, 334),
+        (0, 1, 3, 7, 9, 10, 11, 12, 13, 14, 15, 24, 25, 28, 35, 38, 44, 45, 46, 47, 60, 96, 98, 131, 186, 202, 219, 228,
+         229, 230, 231, 271, 302, 318, 324, 334),
     ),
     "aarch64": (
         0xC00000B7,
         (17, 25, 29, 48, 56, 62, 78, 79, 80, 291, 439),
-        (57, 63, 64, 73, 93, 94, 98, 101, 113, 114, 115, 124, 128, 132, 134, 135, 139, 165, 169, 178, 206, 207, 211,
-         212, 214, 215, 216, 222, 226, 233, 278, 283, 293),
+        (57, 63, 64, 73, 93, 94, 98, 101, 103, 113, 114, 115, 124, 128, 132, 134, 135, 139, 165, 169, 178, 206, 207,
+         211, 212, 214, 215, 216, 222, 226, 233, 261, 278, 283, 293),
     ),
 }  # fmt: skip
 
 
-def seal(*, seconds: float, memory: int) -> bool:
-    """Close this process off. There is no way back.
-
-    Args:
-        seconds: Wall clock time after which the system ends the process.
-        memory: Largest address space in bytes.
+def seal() -> bool:
+    """Close this process off from the system, before it knows the script. There is no way back.
 
     Returns:
         Whether the system call filter is in force.
     """
-    _limit(seconds, memory)
-    filtered = _filter_calls()
-    sys.addaudithook(_audit)
-    return filtered
-
-
-def _limit(seconds: float, memory: int) -> None:
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-        processor = int(seconds) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (processor, processor))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+    return _filter_calls()
+
+
+def limit(*, seconds: float, memory: int) -> None:
+    """Let the system end this process when it takes too long or too much, or when it reaches for the host.
+
+    Args:
+        seconds: Wall clock time.
+        memory: Largest address space in bytes.
+    """
+    processor = int(seconds) + 1
+    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, processor)):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (most, most))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    sys.addaudithook(_audit)
 
 
 parsing = threading.local()
