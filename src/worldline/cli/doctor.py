@@ -160,4 +160,4 @@ def _print(findings: list[Finding]) -> None:
         advice = "" if finding.works else finding.advice
         table.add_row(mark, *(escape(visible(text)) for text in (finding.name, finding.detail, advice)))
     console = Console()
-    (console if console.is_terminal else Console(width=180)).print(table, highlight=False)
+    (console if console.is_terminal else Console(width=1000)).print(table, highlight=False)
