@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldline.domains.terminal.state import TerminalState
@@ -88,6 +88,7 @@ def test_help_is_not_made_up() -> None:
         parse(_call(["--help"]))
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=6), max_size=6))
 def test_options_never_lose_an_operand(words: list[str]) -> None:
     plain = [word for word in words if not word.startswith("-") or word == "-"]
@@ -97,12 +98,14 @@ def test_options_never_lose_an_operand(words: list[str]) -> None:
 # --- modes and sizes
 
 
+@settings(deadline=None)
 @given(st.integers(0, 0o7777))
 def test_octal_modes_round_trip(mode: int) -> None:
     assert apply_mode(f"{mode:o}", 0, directory=False, umask=0o022) == mode
     assert len(permission_string(mode)) == 9
 
 
+@settings(deadline=None)
 @given(st.integers(0, 0o777), st.sampled_from(["u+x", "go-w", "a=r", "u=rwx,go=", "+x", "-w", "g=u", "o+X"]))
 def test_symbolic_modes_are_idempotent(mode: int, text: str) -> None:
     once = apply_mode(text, mode, directory=False, umask=0o022)
@@ -127,6 +130,7 @@ def test_human_sizes_round_up(size: int, text: str) -> None:
     assert human(size) == text
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**50))
 def test_human_sizes_stay_short(size: int) -> None:
     assert len(human(size)) <= 5
@@ -184,6 +188,7 @@ def test_what_is_no_date_is_refused(text: str) -> None:
         parse_date(text, NOW, UTC)
 
 
+@settings(deadline=None)
 @given(st.integers(365 * 86400, 120 * 365 * 86400))
 def test_printed_dates_are_read_back(seconds: int) -> None:
     aware = datetime.fromtimestamp(seconds, UTC)
@@ -191,6 +196,7 @@ def test_printed_dates_are_read_back(seconds: int) -> None:
         assert parse_date(gnu_format(template, aware), NOW, UTC) == aware
 
 
+@settings(deadline=None)
 @given(st.text(max_size=20))
 def test_reading_dates_never_breaks(text: str) -> None:
     try:
@@ -199,6 +205,7 @@ def test_reading_dates_never_breaks(text: str) -> None:
         return
 
 
+@settings(deadline=None)
 @given(st.integers(-3000, 3000))
 def test_relative_days_add_up(days: int) -> None:
     assert parse_date(f"2020-01-01 {days:+d} days", NOW, UTC) == datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=days)
@@ -207,6 +214,7 @@ def test_relative_days_add_up(days: int) -> None:
 # --- names
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12))
 def test_quoted_names_are_one_shell_word(name: str) -> None:
     import shlex
@@ -216,6 +224,7 @@ def test_quoted_names_are_one_shell_word(name: str) -> None:
         assert shlex.split(shell_quote_if_needed(name), comments=True) == [name]
 
 
+@settings(deadline=None)
 @given(st.text("ab*?.[]!-", max_size=8), st.text("ab.-", max_size=8))
 def test_globs_compile_and_stars_match_all(pattern: str, name: str) -> None:
     glob_regex(pattern)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
+from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result, Unknown
 from worldline.kernels.shell.builtins.listing_format import disk_bytes
 from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote, shell_quote_if_needed, strerror
 from worldline.kernels.shell.builtins.options import UsageError, command, parse
@@ -137,6 +137,8 @@ class _Measure:
             return None
         self.seen.add(mark)
         own = stat.size if settings.apparent else disk_bytes(stat)
+        if stat.kind == "file" and not settings.apparent and self._may_have_holes(path, stat):
+            self.vague = f"{path} may have holes"
         below = own
         if stat.kind == "directory":
             below += self._inside(path, place, depth)
@@ -145,6 +147,19 @@ class _Measure:
             size = below if "-S" not in settings.names else self._separate(own, path, stat)
             self._line(size, path)
         return below
+
+    vague = ""
+    """Why the sizes are only a guess."""
+
+    def _may_have_holes(self, path: str, stat: FileStat) -> bool:
+        """Whether a file holds a block of zeros, which takes no place if it was never written."""
+        if stat.size < 4096:
+            return False
+        try:
+            data = self.call.files.read(path)
+        except OSError:
+            return True
+        return any(not data[start : start + 4096].strip(b"\0") for start in range(0, len(data), 4096))
 
     _files: int = 0
 
@@ -190,6 +205,8 @@ def _du(call: Call) -> Result:
         measure.operand(operand)
     if "-c" in settings.names:
         measure.report.out(f"{measure.text(measure.total)}\ttotal" + ("\0" if "-0" in settings.names else "\n"))
+    if measure.vague:
+        raise Unknown(f"du: {measure.vague}", measure.report.result())
     return measure.report.result()
 
 
