@@ -5,24 +5,21 @@ from __future__ import annotations
 import fnmatch
 import io
 import posixpath
-import stat as stat_module
 import tarfile
 from datetime import UTC, datetime
 
-from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result, Unknown
-from worldline.kernels.shell.builtins.compressors import NotThisFormat, compress, decompress, detect
+from worldline.kernels.shell.builtins.base import Builtin, Call, Result, Unknown
+from worldline.kernels.shell.builtins.compressors import NotThisFormat, decompress, detect
 from worldline.kernels.shell.builtins.messages import strerror
 from worldline.kernels.shell.builtins.options import UsageError
-from worldline.kernels.shell.builtins.order import directory_order
-from worldline.kernels.shell.builtins.tar_plan import Plan, read_plan
+from worldline.kernels.shell.builtins.tar_common import FATAL, Fatal
+from worldline.kernels.shell.builtins.tar_plan import read_plan
+from worldline.kernels.shell.builtins.tar_writing import TarWriter
 from worldline.kernels.shell.builtins.textio import Output, read, stdin
 
 __all__ = ["COMMANDS"]
 
-_FATAL = "tar: Error is not recoverable: exiting now\n"
 _FAILED = "tar: Exiting with failure status due to previous errors\n"
-_SUFFIXES = {".gz": "gzip", ".tgz": "gzip", ".taz": "gzip", ".bz2": "bzip2", ".tbz": "bzip2", ".tbz2": "bzip2",
-             ".tz2": "bzip2", ".xz": "xz", ".txz": "xz", ".zst": "zstd", ".tzst": "zstd"}  # fmt: skip
 
 
 _NOT_COMPRESSED = {
@@ -30,10 +27,6 @@ _NOT_COMPRESSED = {
     "bzip2": ("bzip2: (stdin) is not a bzip2 file.\n", 2),
     "xz": ("xz: (stdin): File format not recognized\n", 1),
 }
-
-
-class _Fatal(Exception):
-    """tar gives up; the message is already written."""
 
 
 def tar(call: Call) -> Result:
@@ -48,7 +41,7 @@ def tar(call: Call) -> Result:
             call.unknown(error.message)
         text = f"tar: {error.message}\nTry 'tar --help' or 'tar --usage' for more information.\n"
         return Result(stderr=text, status=2 if "Cowardly" in text or "specify" in text else 64)
-    except _Fatal:
+    except Fatal:
         out.status = 2
         return out.result()
     if job.order_matters:
@@ -56,10 +49,8 @@ def tar(call: Call) -> Result:
     return out.result()
 
 
-class _Tar:
-    def __init__(self, call: Call, plan: Plan, out: Output) -> None:
-        self.call, self.plan, self.out = call, plan, out
-        self.order_matters = False
+class _Tar(TarWriter):
+    """All that a call of tar does."""
 
     def run(self) -> None:
         plan = self.plan
@@ -75,123 +66,6 @@ class _Tar:
         action[plan.operation]()
         if self.out.status == 2:
             self.out.raw(_FAILED)
-
-    # --- writing
-
-    def create(self) -> None:
-        plan = self.plan
-        if not plan.names and not plan.lists:
-            raise UsageError("Cowardly refusing to create an empty archive")
-        data = self.packed(b"")
-        kind = plan.compressor
-        if kind is None and plan.auto and plan.file:
-            kind = _SUFFIXES.get(posixpath.splitext(plan.file)[1])
-        self.store(compress(kind, data) if kind else data)
-        if plan.remove:
-            self.call.unknown("--remove-files")
-
-    def store(self, data: bytes) -> None:
-        name = self.plan.file or "-"
-        if name == "-":
-            self.out.write(data)
-            return
-        try:
-            self.call.files.write(name, data)
-        except OSError as error:
-            prefix = "tar (child)" if self.plan.compressor else "tar"
-            self.out.data.clear()
-            if self.plan.compressor:
-                self.call.unknown("a compressed archive that cannot be written")
-            self.out.raw(f"{prefix}: {name}: Cannot open: {strerror(error)}\n{_FATAL}")
-            raise _Fatal from error
-
-    def packed(self, before: bytes) -> bytes:
-        buffer = io.BytesIO()
-        if before:
-            buffer.write(before)
-        archive = tarfile.TarFile(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT)
-        self.prefixed: set[str] = set()
-        for directory, name in self.plan.names:
-            place = posixpath.join(directory, name) if directory else name
-            self.add(archive, place, name)
-        archive.close()
-        return buffer.getvalue()
-
-    def member(self, name: str) -> str:
-        """The name in the archive: no leading slash, nothing up to the last `../`."""
-        if self.plan.absolute:
-            return name
-        prefix = ""
-        if name == ".." or name.startswith("../") or "/../" in name:
-            at = name.rfind("../") + 3 if "../" in name else len(name)
-            prefix, name = name[:at], name[at:]
-        elif name.startswith("/"):
-            stripped = name.lstrip("/")
-            prefix, name = name[: len(name) - len(stripped)], stripped
-        if prefix and prefix not in self.prefixed:
-            self.prefixed.add(prefix)
-            self.out.raw(f"tar: Removing leading `{prefix}' from member names\n")
-        return name or "."
-
-    def excluded(self, name: str) -> bool:
-        parts = name.split("/")
-        tails = ["/".join(parts[index:]) for index in range(len(parts))]
-        return any(fnmatch.fnmatchcase(tail, pattern) for pattern in self.plan.excluded for tail in tails if tail)
-
-    def add(self, archive: tarfile.TarFile, place: str, shown: str) -> None:
-        call = self.call
-        if self.excluded(shown.rstrip("/")):
-            return
-        try:
-            stat = call.files.stat(place, follow=self.plan.follow)
-        except OSError as error:
-            self.out.fail(f"{shown}: Cannot stat: {strerror(error)}")
-            return
-        if stat.kind == "fifo":
-            call.unknown("a fifo")
-        if self.plan.file and stat.kind == "file" and call.files.absolute(place) == call.files.absolute(self.plan.file):
-            self.out.raw(f"tar: {shown}: file is the archive; not dumped\n")
-            return
-        info, content = self.info(place, shown, stat)
-        if content is None and stat.kind == "file":
-            return
-        archive.addfile(info, io.BytesIO(content or b""))
-        self.report(info)
-        if stat.kind == "directory" and self.plan.recursion:
-            self.add_entries(archive, place, shown)
-
-    def add_entries(self, archive: tarfile.TarFile, place: str, shown: str) -> None:
-        try:
-            names = self.call.files.list(place)
-        except OSError as error:
-            self.out.fail(f"{shown}: Cannot open: {strerror(error)}")
-            return
-        if len(names) > 1 and not self.plan.sorted:
-            try:
-                names = directory_order(self.call, place)
-            except Unknown:
-                self.order_matters = self.order_matters or bool(self.plan.verbose)
-        for name in names:
-            self.add(archive, posixpath.join(place, name), posixpath.join(shown, name))
-
-    def info(self, place: str, shown: str, stat: FileStat) -> tuple[tarfile.TarInfo, bytes | None]:
-        info = tarfile.TarInfo(self.member(shown.rstrip("/") if stat.kind == "directory" else shown))
-        info.mode, info.uid, info.gid = stat.mode, stat.uid, stat.gid
-        info.uname, info.gname = self.plan.owner or stat.owner, self.plan.group or stat.group
-        info.mtime = int(stat.mtime.timestamp())
-        content: bytes | None = None
-        if stat.kind == "directory":
-            info.type = tarfile.DIRTYPE
-        elif stat.kind == "symlink":
-            info.type, info.linkname = tarfile.SYMTYPE, self.call.files.readlink(place)
-        else:
-            try:
-                content = read(self.call, place)
-            except OSError as error:
-                self.out.fail(f"{shown}: Cannot open: {strerror(error)}")
-                return info, None
-            info.size = len(content)
-        return info, content
 
     def append(self) -> None:
         plan = self.plan
@@ -210,8 +84,6 @@ class _Tar:
         archive.close()
         self.store(buffer.getvalue())
 
-    # --- reading
-
     def members(self) -> list[tuple[tarfile.TarInfo, bytes]]:
         data = self.unpacked(self.archive_data())
         if not data:
@@ -223,7 +95,7 @@ class _Tar:
             if len(data) > 512 and tarfile.is_tarfile(io.BytesIO(data)):
                 raise Unknown("tar: a torn archive") from error
             self.out.raw(f"tar: This does not look like a tar archive\n{_FAILED}")
-            raise _Fatal from error
+            raise Fatal from error
 
     def body(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
         if not info.isfile():
@@ -244,19 +116,19 @@ class _Tar:
                 self.call.unknown("a directory as archive")
             if plan.compressor:
                 child = "tar (child)"
-                self.out.raw(f"{child}: {plan.file}: Cannot open: {strerror(error)}\n{_FATAL.replace('tar', child, 1)}")
-                self.out.raw(f"tar: Child returned status 2\n{_FATAL}")
+                self.out.raw(f"{child}: {plan.file}: Cannot open: {strerror(error)}\n{FATAL.replace('tar', child, 1)}")
+                self.out.raw(f"tar: Child returned status 2\n{FATAL}")
             else:
-                self.out.raw(f"tar: {plan.file}: Cannot open: {strerror(error)}\n{_FATAL}")
-            raise _Fatal from error
+                self.out.raw(f"tar: {plan.file}: Cannot open: {strerror(error)}\n{FATAL}")
+            raise Fatal from error
 
     def unpacked(self, data: bytes) -> bytes:
         kind = detect(data)
         wanted = self.plan.compressor
         if wanted is None and kind is not None and self.plan.file == "-":
             options = {"gzip": "-z", "bzip2": "-j", "xz": "-J", "zstd": "--zstd"}
-            self.out.raw(f"tar: Archive is compressed. Use {options[kind]} option\n{_FATAL}")
-            raise _Fatal
+            self.out.raw(f"tar: Archive is compressed. Use {options[kind]} option\n{FATAL}")
+            raise Fatal
         wanted = wanted or kind
         if wanted is None:
             return data
@@ -268,8 +140,8 @@ class _Tar:
             said, status = _NOT_COMPRESSED[wanted]
             if wanted == "gzip" and not data:
                 said = "\ngzip: stdin: unexpected end of file\n"
-            self.out.raw(f"{said}tar: Child returned status {status}\n{_FATAL}")
-            raise _Fatal from error
+            self.out.raw(f"{said}tar: Child returned status {status}\n{FATAL}")
+            raise Fatal from error
 
     def chosen(self) -> list[tuple[tarfile.TarInfo, bytes]]:
         """The members that the operands name; complains about names that match none."""
@@ -317,45 +189,14 @@ class _Tar:
         for name in self.missing:
             self.out.fail(f"{name}: Not found in archive")
 
-    def report(self, info: tarfile.TarInfo, *, listing: bool = False) -> None:
-        verbose = self.plan.verbose
-        if not verbose and not listing:
-            return
-        name = info.name + ("/" if info.isdir() and not info.name.endswith("/") else "")
-        line = name if (verbose if listing else verbose - 1) < 1 else self.long(info, name)
-        if self.plan.to_stdout or (self.plan.file == "-" and self.plan.operation == "c"):
-            self.out.raw(f"{line}\n")
-        else:
-            self.out.line(line.encode("utf-8", "surrogateescape"))
-
-    def long(self, info: tarfile.TarInfo, name: str) -> str:
-        kind = stat_module.S_IFDIR if info.isdir() else stat_module.S_IFLNK if info.issym() else stat_module.S_IFREG
-        mode = stat_module.filemode(kind | info.mode)
-        if info.islnk():
-            mode = "h" + mode[1:]
-        numeric = self.plan.numeric
-        user = str(info.uid) if numeric or not info.uname else info.uname
-        group = str(info.gid) if numeric or not info.gname else info.gname
-        owner = f"{user}/{group}"
-        size = str(info.size)
-        self.width = max(getattr(self, "width", 19), len(owner) + 1 + len(size))
-        shape = "%Y-%m-%d %H:%M:%S" if self.plan.full_time else "%Y-%m-%d %H:%M"
-        if self.call.env.get("TZ", self.call.world.timezone) not in ("UTC", "UTC0", ""):
-            self.call.unknown("another time zone")
-        moment = datetime.fromtimestamp(info.mtime, UTC).strftime(shape)
-        arrow = f" -> {info.linkname}" if info.issym() else f" link to {info.linkname}" if info.islnk() else ""
-        return f"{mode} {owner}{size:>{self.width - len(owner)}} {moment} {name}{arrow}"
-
-    # --- extracting
-
     def extract(self) -> None:
         plan, call = self.plan, self.call
         if plan.directory and not self.is_directory(plan.directory):
             self.archive_data()
             error = FileNotFoundError if not call.files.exists(plan.directory) else NotADirectoryError
             reason = "No such file or directory" if error is FileNotFoundError else "Not a directory"
-            self.out.raw(f"tar: {plan.directory.rstrip('/') or '/'}: Cannot open: {reason}\n{_FATAL}")
-            raise _Fatal
+            self.out.raw(f"tar: {plan.directory.rstrip('/') or '/'}: Cannot open: {reason}\n{FATAL}")
+            raise Fatal
         late: list[tuple[str, datetime]] = []
         for info, content in self.chosen():
             if info.name.startswith("/") or ".." in info.name.split("/"):
