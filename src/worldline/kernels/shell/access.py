@@ -17,7 +17,7 @@ from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script, read_script
-from worldline.kernels.shell.session import PRINTF_TIME, native_commands, parser
+from worldline.kernels.shell.session import PRINTF_TIME, native_commands
 from worldline.kernels.shell.step import Step
 from worldline.kernels.shell.table import Table, parents
 
@@ -207,7 +207,7 @@ _RUNNERS = frozenset(("env", "find", "ionice", "nice", "nohup", "setsid", "stdbu
 
 def unsimulated(state: TerminalState, text: str) -> frozenset[str]:
     """Names of programs in a script that the machine has and nothing here simulates."""
-    script = read_script(parser(), text)
+    script = read_script(text)
     if not isinstance(script, Script):
         return frozenset()
     done = commands().keys() | CORE.keys() | SHELL_BUILTINS | KEYWORDS | native_commands()

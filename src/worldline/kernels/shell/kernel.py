@@ -148,7 +148,7 @@ class ShellKernel:
     def _follow(self, trial: Trial, seen: Observation) -> None:
         """Settle a turn that went otherwise than the trial."""
         machine, before, found = self._ready(), self._settled, trial.attempt
-        script = read_script(machine.shell, trial.action.command or "")
+        script = read_script(trial.action.command or "")
         foreseen = trial.proposal.observation
         status = seen.exit_code if seen.exit_code is not None else found.settled.status
         same = (
@@ -259,8 +259,7 @@ class ShellKernel:
         if command is None:
             return None
         self.reject()
-        machine = self._ready()
-        script = read_script(machine.shell, command)
+        script = read_script(command)
         if not isinstance(script, Script):
             return {"cwd": self._settled.cwd}
         return portrait.footprint(script, self._settled, self.state, self._variables())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
@@ -50,9 +50,14 @@ def provided(packages: tuple[str, ...] | None) -> tuple[dict[str, str], bool]:
 
 def presence(state: TerminalState, name: str) -> Presence:
     """Tell whether a program of this name is found through PATH."""
-    found, complete = provided(state.packages)
+    return _presence(state.packages, state.user_id == 0, name)
+
+
+@lru_cache(maxsize=8192)
+def _presence(packages: tuple[str, ...] | None, root: bool, name: str) -> Presence:
+    found, complete = provided(packages)
     if name in found:
-        hidden = found[name] == "/usr/sbin" and state.user_id != 0
+        hidden = found[name] == "/usr/sbin" and not root
         return "absent" if hidden and complete else "present" if not hidden else "unknown"
     return "absent" if complete else "unknown"
 

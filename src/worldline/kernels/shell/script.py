@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from bashkit import AnalyzedCommand, Bash, BashError, ScriptAnalysis
 
-__all__ = ["KEYWORDS", "SHELL_BUILTINS", "Script", "SyntaxFault", "read_script"]
+__all__ = ["KEYWORDS", "SHELL_BUILTINS", "Script", "SyntaxFault", "parser", "read_script"]
 
 SHELL_BUILTINS = frozenset(
     [
@@ -195,15 +196,17 @@ class Script:
         return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.text) is not None
 
 
-def read_script(shell: Bash, text: str) -> Script | SyntaxFault:
-    """Parse a command.
+@cache
+def parser() -> Bash:
+    """A shell of the library for parsing only."""
+    return Bash()
 
-    Args:
-        shell: Whose parser is used; nothing runs.
-        text: The command.
-    """
+
+@lru_cache(maxsize=512)
+def read_script(text: str) -> Script | SyntaxFault:
+    """Parse a command; nothing runs."""
     try:
-        analysis = shell.analyze(text)
+        analysis = parser().analyze(text)
     except BashError as error:
         return _fault(str(error), text)
     bare = _QUOTED.sub("q", text)
@@ -213,7 +216,7 @@ def read_script(shell: Bash, text: str) -> Script | SyntaxFault:
     features = frozenset(name for name, pattern in _FEATURES if pattern.search(bare))
     if "herestring" in features and not re.search(r"(?<!<)<<(?!<)", bare):
         features -= {"heredoc"}
-    nested = [read_script(shell, inner) for inner in _inner(analysis)]
+    nested = [read_script(inner) for inner in _inner(analysis)]
     commands = [*analysis.commands, *(c for part in nested if isinstance(part, Script) for c in part.analysis.commands)]
     programs = frozenset(name for command in commands for name in _programs(command))
     classes = {_class(command) for command in commands if command.name is not None}

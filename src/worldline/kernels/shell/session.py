@@ -13,16 +13,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 
-from bashkit import Bash
-
 from worldline.kernels.shell.jobs import SIGNALS, Job, listing, parse_job, signal_table
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
-from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
+from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script, parser
 from worldline.kernels.shell.step import END, STATUS, TYPE, WHERE, Step
 from worldline.kernels.shell.table import Table
 
-__all__ = ["PRINTF_TIME", "Settled", "functions_after", "native_commands", "parser", "settle", "wrap"]
+__all__ = ["PRINTF_TIME", "Settled", "functions_after", "native_commands", "settle", "wrap"]
 
 _DEFAULT_OPTIONS = frozenset(("braceexpand", "hashall", "interactive-comments"))
 _LOOKUP = re.compile(
@@ -261,12 +259,6 @@ def _printf_time(match: re.Match[str], now: datetime) -> str:
 def native_commands() -> frozenset[str]:
     """Names of the commands that the shell library has of its own."""
     return frozenset(parser().capabilities().builtins)
-
-
-@cache
-def parser() -> Bash:
-    """A shell of the library for parsing only."""
-    return Bash()
 
 
 def _traps(text: str) -> tuple[tuple[str, str], ...]:

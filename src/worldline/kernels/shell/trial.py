@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from bashkit import BashError
+
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.access import doubts, suspects
 from worldline.kernels.shell.barriers import Barriers
@@ -15,7 +17,7 @@ from worldline.kernels.shell.jobs import parse_job
 from worldline.kernels.shell.machine import Machine, Outcome
 from worldline.kernels.shell.messages import reword, syntax_message
 from worldline.kernels.shell.paths import expand_path
-from worldline.kernels.shell.script import Script, SyntaxFault, read_script
+from worldline.kernels.shell.script import Script, SyntaxFault, parser, read_script
 from worldline.kernels.shell.session import Settled, functions_after, settle, wrap
 from worldline.kernels.shell.step import END, Step
 from worldline.kernels.shell.table import Node, Table
@@ -64,7 +66,7 @@ def attempt(machine: Machine, settled: Settled, text: str, image: bytes) -> Atte
         text: The command.
         image: The shell's serialised state, to run again from.
     """
-    script = read_script(machine.shell, text)
+    script = read_script(text)
     if isinstance(script, SyntaxFault):
         return _refuse(machine, settled, text, script, image)
     return _Run(machine, settled, script, image).go()
@@ -79,7 +81,7 @@ def _refuse(machine: Machine, settled: Settled, text: str, fault: SyntaxFault, i
     message, status = said or ("", 2)
     for count in range(len(lines) - 1, 0, -1):
         before = "\n".join(lines[:count])
-        if before.strip() and isinstance(read_script(machine.shell, before), Script):
+        if before.strip() and isinstance(read_script(before), Script):
             first = attempt(machine, settled, before, image)
             seen = first.observation
             joined = _observe(machine.state, _bytes(seen, "stdout"), _bytes(seen, "stderr") + message.encode(), status)
@@ -173,8 +175,10 @@ class _Run:
         return step, table, outcome
 
     def _reaches_end(self, text: str) -> bool:
-        whole = read_script(self.machine.shell, text)
-        return isinstance(whole, Script) and END in whole.analysis.command_names
+        try:
+            return END in parser().analyze(text).command_names
+        except BashError:
+            return False
 
     def _close_heredoc(self, text: str, step: Step) -> str | None:
         """End a here-document that the command leaves open; bash warns and goes on."""
