@@ -28,7 +28,8 @@ def calibrate(domain: str, data: Path | None, memory_data: Path | None, out: Pat
     """Replay the dev split and count how often kernel and memory are exactly right, by kind of action.
 
     The lower confidence bounds become the confidence of their answers. What memory compares to tell whether a
-    recorded answer applies (footprints of the train split) is computed on the way.
+    recorded answer applies (footprints of the train split) is computed on the way, and stored beside the package's
+    own calibration unless --out or --memory is given.
     """
     require_extra("scipy", "bench")
     import worldline
@@ -47,7 +48,7 @@ def calibrate(domain: str, data: Path | None, memory_data: Path | None, out: Pat
         t.id: follow(t, build_kernel)
         for t in track(train, "footprints", console=console, transient=True, disable=not console.is_terminal)
     }
-    if memory_data is None:
+    if memory_data is None and out is None:
         write_json(package / "memory" / "footprints" / f"{domain}.json", footprints)
     memory = Memory.from_trajectories(train, known_footprints=footprints)
     turns = sum(len(t.turns) for t in dev)

@@ -88,7 +88,7 @@ class Player:
                 except UnicodeDecodeError as error:
                     self._complain(f"the line is not UTF-8: {error}")
                     continue
-                if self.session.done and line.strip():
+                if self.session.done and line.strip() and not _META.match(line):
                     self._say("the session has ended; :rewind goes back, :quit leaves")
         for session in self._worldlines[1:]:
             session.close()
@@ -170,4 +170,4 @@ class Player:
             self._console.print(text, style="dim", markup=False, highlight=False)
 
     def _complain(self, text: str) -> None:
-        self._console.print(visible(text), style="red", markup=False, highlight=False)
+        self._console.print(visible(text), style="red", markup=False, highlight=False, soft_wrap=True)

@@ -155,7 +155,7 @@ async def _run_line(
         if as_json:
             _emit({"turn": None, "line": number, "error": exc.as_record()})
         else:
-            console.print(f"line {number}: {visible(str(exc))}", style="red", markup=False)
+            console.print(f"line {number}: {visible(str(exc))}", style="red", markup=False, soft_wrap=True)
         if isinstance(exc, StorageError):
             raise  # nothing that follows could be kept either
         return
