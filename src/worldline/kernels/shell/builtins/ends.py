@@ -19,6 +19,9 @@ _SAME = {
 _UNITS = {"": 1, "b": 512, "kB": 1000, "K": 1024, "KiB": 1024, "k": 1024, "MB": 10**6, "M": 2**20, "MiB": 2**20,
           "m": 2**20, "GB": 10**9, "G": 2**30, "GiB": 2**30}  # fmt: skip
 
+_ZEROS = 50_000_000
+"""How many bytes of /dev/zero are handed out."""
+
 _Amount = tuple[str, int]
 """A sign (`-`, `+` or empty) and a count."""
 
@@ -88,7 +91,12 @@ def _print(
     first = True
     for name in names or ["-"]:
         label = "standard input" if name == "-" else name
-        directory = _is_directory(call, name)
+        directory = name != "/dev/zero" and _is_directory(call, name)
+        if name == "/dev/zero" and take is _first and in_bytes and amount[0] == "" and amount[1] <= _ZEROS:
+            if headers:
+                call.unknown("a title for bytes of /dev/zero")
+            out.write(bytes(amount[1]))
+            continue
         data = b"" if directory else out.open(name, f"cannot open {shell_quote(name)} for reading")
         if data is None:
             continue

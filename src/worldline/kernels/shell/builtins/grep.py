@@ -63,6 +63,7 @@ class _Job:
     problems: list[str] = field(default_factory=list)
     trouble: bool = False
     mixed: bool = False
+    coloured: bool = False
 
 
 def grep(call: Call) -> Result:
@@ -114,8 +115,9 @@ def _options(call: Call, job: _Job, options: Options) -> str | None:
                 call.unknown("the action for directories")
             job.recursive, job.skip_directories = job.recursive or value == "recurse", value == "skip"
         elif name == "--colour":
-            if value not in ("never", "auto", ""):
-                call.unknown("colours")
+            job.coloured = value == "always"
+            if value not in ("never", "auto", "", "always"):
+                call.unknown("this choice of colours")
         elif name in ("-A", "-B", "-C"):
             if not value.isdigit():
                 return f"{value}: invalid context length argument"
@@ -238,6 +240,8 @@ def _answer(call: Call, job: _Job, operands: list[str]) -> Result:
     answer = run_native(argv, stdin=piped, files=job.files, cwd=call.cwd)
     if answer.error is not None:
         call.unknown(answer.error)
+    if job.coloured:
+        return Result(escape(_coloured(call, job, answer.stdout, named=named)), problems + answer.stderr, answer.status)
     stderr = re.sub(
         r"Parsing error .*: Opening parenthesis without closing.*", "missing closing parenthesis", answer.stderr
     )
@@ -250,6 +254,28 @@ def _answer(call: Call, job: _Job, operands: list[str]) -> Result:
     if job.trouble and not ("q" in job.flags and status == 0):
         status = 2
     return Result(escape(answer.stdout), problems + stderr, status)
+
+
+_START, _RESET = b"\x1b[01;31m\x1b[K", b"\x1b[m\x1b[K"
+
+
+def _coloured(call: Call, job: _Job, lines: bytes, *, named: bool) -> bytes:
+    """Mark the matches in plain lines of output; other parts of the output have colours of their own."""
+    letters = job.flags - {"E", "F", "G", "P", "i", "w", "x"}
+    if letters or named or set(job.passed) & {"-A", "-B", "-C"} or job.trouble:
+        call.unknown("colours beside matches")
+    shown = []
+    for line in lines.splitlines(keepends=True):
+        argv = ["grep", *job.passed, *job.patterns, "-o", "-b"]
+        found = run_native(argv, stdin=line, files=job.files, cwd=call.cwd)
+        at, parts = 0, []
+        for match in found.stdout.splitlines():
+            place, _, text = match.partition(b":")
+            start = int(place)
+            parts += [line[at:start], _START, text, _RESET]
+            at = start + len(text)
+        shown.append(b"".join(parts) + line[at:])
+    return b"".join(shown)
 
 
 def zgrep(call: Call) -> Result:

@@ -26,6 +26,8 @@ class _Dump:
     reverse: bool = False
     capital: bool = False
     decimal: bool = False
+    skips: bool = False
+    """Several rows of zeros in a row show as one `*`."""
     offset: int = 0
 
 
@@ -69,11 +71,12 @@ def _options(call: Call) -> tuple[_Dump, list[str]]:
 
 
 def _flag(call: Call, plan: _Dump, letter: str) -> None:
-    if letter in "aE":
+    if letter == "E":
         call.unknown(f"the option -{letter}")
     if letter in "beip":
         plan.style = {"b": "bits", "e": "little", "i": "include", "p": "plain"}[letter]
     plan.upper |= letter == "u"
+    plan.skips |= letter == "a"
     plan.reverse |= letter == "r"
     plan.capital |= letter == "C"
     plan.decimal |= letter == "d"
@@ -127,8 +130,17 @@ def _rows(plan: _Dump, data: bytes, start: int, out: Output) -> None:
         group = columns
     size = 8 if plan.style == "bits" else 2
     width = columns * size + -(-columns // group) - 1
+    skipped = 0
     for at in range(0, len(data), columns):
         row = data[at : at + columns]
+        if plan.skips and not any(row) and at + columns < len(data):
+            skipped += 1
+            if skipped > 1:
+                if skipped == 2:
+                    out.line(b"*")
+                continue
+        else:
+            skipped = 0
         cells = [f"{byte:08b}" if size == 8 else f"{byte:02X}" if plan.upper else f"{byte:02x}" for byte in row]
         groups = []
         for index in range(0, len(cells), group):

@@ -6,6 +6,7 @@ library cannot run inside one of its own callbacks, so it runs in a thread of it
 
 from __future__ import annotations
 
+import os
 import posixpath
 import shlex
 from collections.abc import Mapping, Sequence
@@ -53,12 +54,13 @@ def run_native(
         env: Variables it sees beside the library's own.
         directories: Directories that are there, beside those of the files.
     """
-    worker, shell = _worker()
+    worker, shell = _worker(os.getpid())
     return worker.submit(_run, shell, list(argv), stdin, dict(files), list(directories), cwd, dict(env or {})).result()
 
 
 @cache
-def _worker() -> tuple[ThreadPoolExecutor, Bash]:
+def _worker(process: int) -> tuple[ThreadPoolExecutor, Bash]:
+    """The thread and its shell; a forked process must not wait for its parent's thread, so it gets its own."""
     worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="worldline-native")
     return worker, worker.submit(Bash, timeout_seconds=_SECONDS).result()
 
