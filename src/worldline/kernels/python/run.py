@@ -65,8 +65,8 @@ class PythonLimits:
     """Address space in bytes."""
     output_limit: int = 4 << 20
     """Bytes of one output stream."""
-    strict: bool = False
-    """Refuse to run where the system offers no filter of system calls."""
+    strict: bool = True
+    """Refuse to run where the system offers no filter of system calls; the script is then unknown."""
 
 
 @dataclass(frozen=True, slots=True)
