@@ -151,11 +151,12 @@ def _age(moment: str, unit: int) -> Callable[[str], Callable[[Run, str], Rule]]:
             def test(run: Run, visit: Visit) -> bool:
                 when = visit.stat.mtime if moment == "m" else access_time(run.call, visit.stat)
                 seconds = (run.call.now - when).total_seconds()
+                if sign == "-":
+                    return seconds < wanted * unit
                 if unit == 86400:
-                    return _compare(sign, seconds // unit, wanted)
-                if sign == "":
-                    return (wanted - 1) * unit < seconds <= wanted * unit
-                return _compare(sign, seconds, wanted * unit)
+                    wanted_age = wanted * unit
+                    return seconds > wanted_age + unit if sign else wanted_age <= seconds < wanted_age + unit
+                return seconds > wanted * unit if sign else (wanted - 1) * unit <= seconds < wanted * unit
 
             return test
 

@@ -12,6 +12,7 @@ from worldline.kernels.shell.builtins.listing_options import Settings, read_opti
 from worldline.kernels.shell.builtins.messages import Report, shell_quote
 from worldline.kernels.shell.builtins.options import command
 from worldline.kernels.shell.builtins.order import directory_order
+from worldline.kernels.shell.builtins.statting import access_time
 from worldline.kernels.shell.builtins.versions import version_key
 from worldline.kernels.shell.table import STANDARD_DIRECTORIES
 
@@ -38,6 +39,7 @@ class _Lister:
             or settings.sort in ("t", "S")
             or settings.recursive
             or settings.directories_first
+            or settings.other_time
         )
         self.printed = False
         self.vague: list[str] = []
@@ -105,6 +107,8 @@ class _Lister:
 
     def _entry(self, name: str, path: str, stat: FileStat, target: str = "") -> Entry:
         behind = None
+        if self.settings.other_time:
+            access_time(self.call, stat)
         if self.settings.layout.format == "l" or self.settings.sort == "t":
             place = self.call.files.absolute(path)
             if place in STANDARD_DIRECTORIES and stat.mtime == self.call.world.clock and not self._made(place):

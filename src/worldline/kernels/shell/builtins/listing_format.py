@@ -78,7 +78,12 @@ def short_date(moment: datetime, now: datetime, zone: tzinfo, style: tuple[str, 
 def text_width(text: str) -> int:
     """Return the columns that a text takes on a terminal."""
     return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+        0
+        if unicodedata.combining(char) or unicodedata.category(char) == "Cc"
+        else 2
+        if unicodedata.east_asian_width(char) in "WF"
+        else 1
+        for char in text
     )
 
 

@@ -92,6 +92,8 @@ class Settings:
     reverse: bool = False
     sort: str = ""
     directories_first: bool = False
+    other_time: bool = False
+    """Times of access or status change; known where they are the same as the time of modification."""
     follow: bool = False
     follow_operands: bool = False
     ignore: list[str] = field(default_factory=list)
@@ -210,8 +212,9 @@ def _set_choice(call: Call, settings: Settings, name: str, value: str) -> None:
     elif name == "--block-size":
         _set_units(layout, value)
     elif name == "--time":
-        if _word(call, name, value, _TIMES) not in ("mtime", "modification"):
-            call.unknown("access, status change and birth times")
+        settings.other_time |= _TIMES[_word(call, name, value, _TIMES)] != "mtime"
+    elif name in ("-u", "-c"):
+        settings.other_time = True
     elif name in ("--color", "--hyperlink"):
         always = not value or _word(call, name, value, _WHEN) in ("always", "yes", "force")
         if always and name == "--hyperlink":

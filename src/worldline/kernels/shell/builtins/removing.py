@@ -85,6 +85,9 @@ class _Remover:
         return self.drop(path, "removed directory ")
 
     def drop(self, path: str, verb: str) -> bool:
+        if path.endswith("/") and kind_of(self.call, strip_slashes(path)) == "symlink":
+            self.report.fail(f"cannot remove {shell_quote(path)}: Not a directory")
+            return False
         try:
             self.call.files.remove(path)
         except OSError as error:
