@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
@@ -51,7 +52,12 @@ def _env(call: Call) -> Result:
         elif name == "-0":
             end = "\0"
         elif name == "-C":
-            _change_directory(call, value, words)
+            _check_directory(call, value, words)
+            words = ["bash", "-c", 'cd "$0" && "$@"', value, *words]
+        elif name == "-S":
+            if re.search(r"[$\\#]", value):
+                call.unknown(f"the string {value}")
+            words = [*shlex.split(value), *words]
         else:
             call.unknown(f"the option {name}")
     if words and words[0] == "-":
@@ -75,7 +81,7 @@ def _env(call: Call) -> Result:
     return result
 
 
-def _change_directory(call: Call, path: str, words: list[str]) -> None:
+def _check_directory(call: Call, path: str, words: list[str]) -> None:
     if not words:
         raise UsageError("must specify command with --chdir (-C)")
     try:
@@ -83,7 +89,6 @@ def _change_directory(call: Call, path: str, words: list[str]) -> None:
     except OSError as error:
         text = f"cannot change directory to {shell_quote(path)}: {strerror(error)}"
         raise UsageError(text, hint=False) from error
-    call.unknown("running a command in another directory")
 
 
 @command(usage_status=2)

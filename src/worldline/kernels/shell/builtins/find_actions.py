@@ -19,6 +19,7 @@ __all__ = ["ACTIONS", "command_action", "finish_batches", "print_format"]
 _DIRECTIVE = re.compile(r"\\(0|[0-7]{1,3}|.)|%([-+ #0]*)(\d*)(?:\.(\d+))?([ABCT].|.)|\\\Z|%\Z", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "r": "\r", "v": "\v", "\\": "\\", "0": "\0"}
 _LETTERS = {"file": "f", "directory": "d", "symlink": "l", "fifo": "p"}
+_IN_FOLDER = 'cd "$0" && "$@"'
 _TENTHS = {"S": "%S.", "T": "%T.", "X": "%X.", "+": "%F+%T.", "@": "%s."}
 
 
@@ -69,7 +70,7 @@ ACTIONS: dict[str, Rule] = {
 
 def command_action(run: Run, option: str, words: list[str], *, batch: bool) -> Rule:
     """Build the action of `-exec COMMAND ;` or `-exec COMMAND {} +`."""
-    if option in ("-execdir", "-okdir"):
+    if option == "-okdir" or (option == "-execdir" and batch):
         run.call.unknown(f"{option}")
     if batch:
         if sum("{}" in word for word in words) > 1:
@@ -88,6 +89,10 @@ def command_action(run: Run, option: str, words: list[str], *, batch: bool) -> R
     def execute(run: Run, visit: Visit) -> bool:
         if option == "-ok" and not answers.asked(f"< {words[0]} ... {visit.path} > ? "):
             return False
+        if option == "-execdir":
+            folder, name = posixpath.split(visit.path)
+            argv = [word.replace("{}", f"./{name}") for word in words]
+            return _execute(run, ["bash", "-c", _IN_FOLDER, folder or ".", *argv]) == 0
         argv = [word.replace("{}", visit.path) for word in words]
         return _execute(run, argv) == 0
 
