@@ -45,6 +45,12 @@ class Suite:
         return sum(len(t.turns) for t in self.trajectories)
 
     @property
+    def title(self) -> str:
+        """What is measured on, in a line."""
+        left_out = f", {self.left_out} left out (network)" if self.left_out else ""
+        return f"{self.domain} {self.split}: {self.turns} turns in {len(self.trajectories)} sessions{left_out}"
+
+    @property
     def fingerprint(self) -> str:
         """Hash of the trajectories and their order."""
         return content_id([t.id for t in self.trajectories])

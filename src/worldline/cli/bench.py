@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -15,6 +16,9 @@ from rich.progress import Progress
 from worldline.cli.options import chosen_model, json_file_option, model_option, write_json
 from worldline.errors import require_extra
 from worldline.types import Trajectory
+
+if TYPE_CHECKING:
+    from worldline.bench.metrics import BenchRow, TurnScore
 
 __all__ = ["bench"]
 
@@ -49,6 +53,7 @@ def bench() -> None:
     help="What an answer of kernel or memory must reach to count.",
 )
 @click.option("--failures", is_flag=True, help="Also count the last engine's wrong answers by program.")
+@click.option("--plot", "plot_file", type=click.Path(path_type=Path, dir_okay=False), help="Also draw it to FILE.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap and of sampling.")
 @model_option
 @json_file_option
@@ -64,6 +69,7 @@ def real(
     ceiling: bool,
     min_confidence: float,
     failures: bool,
+    plot_file: Path | None,
     seed: int,
     model: str | None,
     models: Path | None,
@@ -114,17 +120,23 @@ def real(
             seed=seed,
             on_engine=watch,
         )
+    title = f"Worldline-Real {suite.title}, seed {seed}"
     if json_file is not None:
         write_json(json_file, [row.model_dump(mode="json") for row in rows])
-    if str(json_file) == "-":
-        return
-    out = Console(width=None if Console().is_terminal else 180)
-    left_out = f", {suite.left_out} tasks left out (network)" if suite.left_out else ""
-    size = f"{suite.turns} turns in {len(suite.trajectories)} sessions{left_out}"
-    title = f"Worldline-Real {domain} {suite.split}: {size}, seed {seed}"
-    out.print(fidelity_table(rows, title))
-    if failures and names:
-        out.print(failure_table(scores[names[-1]]))
+    if plot_file is not None:
+        _plot(rows, scores, title, plot_file)
+    if str(json_file) != "-":
+        out = Console(width=None if Console().is_terminal else 180)
+        out.print(fidelity_table(rows, title))
+        if failures:
+            out.print(failure_table(scores[names[-1]]))
+
+
+def _plot(rows: list[BenchRow], scores: dict[str, list[TurnScore]], title: str, path: Path) -> None:
+    require_extra("matplotlib", "bench")
+    from worldline.bench.plot import plot_fidelity
+
+    plot_fidelity(rows, scores, title, path)
 
 
 @bench.command("speed")
