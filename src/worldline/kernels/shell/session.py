@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 
+from worldline.kernels.shell.builtins.textio import escape
 from worldline.kernels.shell.jobs import SIGNALS, Job, listing, parse_job, signal_table
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
@@ -33,6 +34,8 @@ PRINTF_TIME = re.compile(
     r"(printf\s+(?:-v\s+\w+\s+)?(['\"])[^'\"%]*)%\(([^)'\"]*)\)T([^'\"%]*\2)((?:\s+-?\d+)?)(?=\s*(?:$|[;&|)>]))"
 )
 _SIGNAL_LIST = re.compile(r"(^|[;&|(]\s*)kill\s+-(?:l|L)(?=\s*(?:$|[;&|)>]))", re.MULTILINE)
+_PRINTING = re.compile(r"(?:printf|echo\s+-\w*e\w*)\s[^|;&\n]*|\$'[^']*'")
+_HIGH_BYTES = re.compile(r"(?:\\x[89a-fA-F][0-9a-fA-F]|\\[23][0-7]{2})+")
 _QUOTES = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\")")
 _STREAMED = re.compile(r"((?<!\|)\|&?\s*)(cat|tr|grep)(?=$|[\s;&|)'\"])")
 _EPOCH = re.compile(r"\$(?:EPOCHSECONDS\b|\{EPOCHSECONDS\})")
@@ -74,6 +77,7 @@ def wrap(script: Script, settled: Settled, step: Step, *, persist: bool) -> str:
     text = _with_jobs(unstream(text), settled, step)
     if not settled.moved and "OLDPWD" in text and not script.programs & {"cd", "pushd", "popd"}:
         text = re.sub(r"\$OLDPWD\b|\$\{OLDPWD\}", "", text)
+    text = _PRINTING.sub(lambda match: _HIGH_BYTES.sub(_high_bytes, match[0]), text)
     text = _RUN_SHELL.sub(r"\1\2", text)
     text = _interpreters(text, script, settled, step)
     if "%(" in text:
@@ -221,6 +225,7 @@ def _with_jobs(text: str, settled: Settled, step: Step) -> str:
         job = next((job for job in jobs if job.number == number and job.signal), None)
         if job is not None:
             step.jobs = tuple(other for other in jobs if other is not job)
+            step.unknown.append("whether the shell has forgotten the killed job already")
             return f"{STATUS} {128 + job.signal}{text[waited.end() :]}"
     return text
 
@@ -245,6 +250,12 @@ def unstream(text: str) -> str:
             continue
         parts[index] = _STREAMED.sub(r"\1command \2", part)
     return "".join(parts)
+
+
+def _high_bytes(match: re.Match[str]) -> str:
+    """Bytes that a format names by number, as text that survives the pipes of the library."""
+    numbers = re.findall(r"\\x([0-9a-fA-F]{2})|\\([0-7]{3})", match[0])
+    return escape(bytes(int(digits, 16) if digits else int(octal, 8) for digits, octal in numbers))
 
 
 def _printf_time(match: re.Match[str], now: datetime) -> str:

@@ -26,7 +26,7 @@ from worldline.types import Observation, decode
 __all__ = ["Attempt", "attempt"]
 
 _RESTRICTIVE = re.compile(r"\bchmod\s+(?:-\w+\s+)*(?:0?[0-37][0-7]{2}\b(?<!7[0-7]{2})|0?[45][0-7]{2}\b|[ugoa]*[-=]\w*)")
-_JOB_CONTROL = re.compile(r"\s*(?:jobs|kill\s+(?:-\S+\s+)*(?:\w+\s+)?%\d*)\s*")
+_JOB_CONTROL = re.compile(r"\s*(?:jobs|kill\s+(?:-\S+\s+)*(?:\w+\s+)?%\d*|kill\s+-[lL]\b[^;&]*|kill\s+-s\s+\w+\s+1)\s*")
 """What is answered from our own list of jobs."""
 _UNTRACED = frozenset(("loop", "if", "condition", "arithmetic", "function", "pipe", "substitution", "background"))
 """Features whose `set -x` lines the library leaves out or orders differently."""
@@ -35,6 +35,7 @@ _SETTING = re.compile(
     r"getopts|pushd|popd|dirs|coproc|complete|bind|unset|IFS|OLDPWD|PS4|OPTIND|disown)(?![\w-])"
 )
 """What changes the shell in ways that its variables do not show."""
+_REPLACEMENT = "\ufffd".encode()
 _FATAL = re.compile(r"^\w+: line \d+: (\w+): ([^\n]*)\n\Z", re.MULTILINE)
 """A message about a variable, as the last thing said."""
 _FATAL_DASH = re.compile(r"^sh: \d+: \w+: (?!not found)[^\n]*\n\Z", re.MULTILINE)
@@ -84,9 +85,12 @@ def _refuse(machine: Machine, settled: Settled, text: str, fault: SyntaxFault, i
         if before.strip() and isinstance(read_script(before), Script):
             first = attempt(machine, settled, before, image)
             seen = first.observation
+            if first.settled.ended:
+                return first
             joined = _observe(machine.state, _bytes(seen, "stdout"), _bytes(seen, "stderr") + message.encode(), status)
             after = first.settled
             after.status, after.lines = status, settled.lines + len(lines)
+            after.ended = shell.mode == "script" and shell.persist
             return Attempt(
                 joined, after, (*first.classes, "(syntax error)"), (*first.doubts, *doubt), first.ran, first.written
             )
@@ -304,6 +308,8 @@ class _Run:
             found.append(f"a limit of the kernel: {outcome.error.splitlines()[0]}")
         if outcome.truncated:
             found.append("the output was cut off")
+        if _REPLACEMENT in outcome.stdout and _REPLACEMENT not in script.text.encode():
+            found.append("bytes that are not text were lost on the way")
         if state.shell.program == "sh":
             found.extend(dash_doubts(script, stderr))
             status = dash_status(script, stderr, status)
