@@ -193,7 +193,14 @@ def _clock(reading: _Reading, tokens: list[tuple[str, str]], hour: int) -> None:
 
 def _zone_offset(reading: _Reading, value: str, tokens: list[tuple[str, str]]) -> None:
     reading.seen("zone")
+    reading.zone = timezone(timedelta(minutes=_offset_minutes(value, tokens)))
+
+
+def _offset_minutes(value: str, tokens: list[tuple[str, str]]) -> int:
+    """Read `+0530`, `+05` or, with what follows, `+05:30`, as minutes east of UTC."""
     digits = value[1:]
+    if not digits.isdigit():
+        raise DateError(value)
     if _next(tokens)[1] == ":":
         tokens.pop(0)
         minutes = int(digits) * 60 + int(_take_number(tokens))
@@ -203,7 +210,7 @@ def _zone_offset(reading: _Reading, value: str, tokens: list[tuple[str, str]]) -
         minutes = int(digits[:-2]) * 60 + int(digits[-2:])
     if minutes > 24 * 60 - 1:
         raise DateError(value)
-    reading.zone = timezone(timedelta(minutes=-minutes if value[0] == "-" else minutes))
+    return -minutes if value[0] == "-" else minutes
 
 
 def _take_number(tokens: list[tuple[str, str]]) -> str:
@@ -334,6 +341,10 @@ def _zone_word(reading: _Reading, tokens: list[tuple[str, str]], word: str) -> N
     if _next(tokens) == ("word", "dst"):
         tokens.pop(0)
         minutes += 60
+    kind, value = _next(tokens)
+    if kind == "signed" and unit_of(_next(tokens, 1)[1]) is None:
+        tokens.pop(0)
+        minutes += _offset_minutes(value, tokens)
     reading.zone = timezone(timedelta(minutes=minutes))
 
 
