@@ -344,14 +344,9 @@ def _shell_doubts(settled: Settled, script: Script, cwd: str) -> list[str]:
     """What of the shell itself is not known any more, or not simulated."""
     found = []
     if settled.loose or settled.jobs or ("background" in script.features and parse_job(script.text, ()) is None):
-        for name in ("jobs", "kill", "pkill", "fg", "disown", "pgrep", "ps"):
-            if script.names(name) and not (
-                settled.jobs
-                and not settled.loose
-                and re.fullmatch(r"\s*(?:jobs|kill\s+(?:-\S+\s+)*(?:\w+\s+)?%\d*)\s*", script.text)
-            ):
-                found.append("jobs that run in the background are not simulated")
-                break
+        ours = settled.jobs and not settled.loose and _JOB_CONTROL.fullmatch(script.text)
+        if not ours and any(script.names(name) for name in ("jobs", "kill", "pkill", "fg", "disown", "pgrep", "ps")):
+            found.append("jobs that run in the background are not simulated")
     traced = "xtrace" in settled.options or re.search(
         r"\bset\s+-\w*x|\bset\s+-o\s+xtrace|\b(?:ba)?sh\s+-\w*x", script.text
     )
