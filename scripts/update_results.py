@@ -1,0 +1,114 @@
+"""Measure everything that docs/benchmarks.md states, and put it between the page's result markers.
+
+    python scripts/update_results.py [--terminal-tasks FILE] [--out runs/results]
+
+Every part keeps its JSON in the output folder and goes on where it was after a kill. `--terminal-tasks` names the
+external check's file (`terminal_tasks.steps.jsonl`); without it that part is left as it stands.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "benchmarks.md"
+PICTURE = ROOT / "docs" / "terminal-test.svg"
+
+
+def worldline(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "worldline", *arguments], check=True, cwd=ROOT)
+
+
+def percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def interval(bounds: list[float] | None) -> str:
+    return "-" if bounds is None else f"{100 * bounds[0]:.1f}-{100 * bounds[1]:.1f}"
+
+
+def fidelity(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| engine | n | exact | 95% interval | determined (n) | its interval | errors agree | ROUGE-L | abstained "
+        "| exact at 0.5 / 0.7 / 0.9 | AUROC | s per 1,000 |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        at = " / ".join(percent(value) for value in row["exact_at_coverage"].values())
+        determined = f"{percent(row['exact_session_determined'])} ({row['n_session_determined']})"
+        auroc = "-" if row["auroc"] is None else f"{row['auroc']:.3f}"
+        cells = [
+            row["engine"],
+            str(row["n"]),
+            percent(row["exact"]),
+            interval(row["exact_ci"]),
+            determined,
+            interval(row["exact_session_determined_ci"]),
+            percent(row["error_agreement"]),
+            percent(row["rouge_l"]),
+            percent(row["abstained"]),
+            at,
+            auroc,
+            f"{row['seconds_per_1000']:.2f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def speed(record: dict[str, Any]) -> str:
+    steps, forks, live = record["steps"], record["forks"], record["live"]
+    return "\n".join(
+        [
+            "| figure | measured |",
+            "|---|---|",
+            f"| grounded steps per second, persisted ({steps['n']} steps) | {steps['simulated']:.0f} |",
+            f"| real bash in its sandbox, same commands, same run | {steps['real']:.0f} |",
+            f"| ratio; with setting up worlds and sandboxes | {steps['ratio']:.2f}; {steps['ratio_with_setup']:.2f} |",
+            f"| fork of a session with {forks['files']} files; first step (medians of {forks['n']}) "
+            f"| {forks['fork_ms']:.3f} ms; {forks['first_step_ms']:.2f} ms |",
+            f"| {live['n']:.0f} live sessions in one process, peak memory | {live['peak_mib']:.0f} MiB |",
+        ]
+    )
+
+
+def replace(page: str, name: str, body: str) -> str:
+    pattern = re.compile(rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)", re.DOTALL)
+    if not pattern.search(page):
+        raise SystemExit(f"{PAGE} has no markers for {name}")
+    return pattern.sub(lambda match: f"{match[1]}{body}\n{match[2]}", page)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--terminal-tasks", type=Path)
+    parser.add_argument("--out", type=Path, default=ROOT / "runs" / "results")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    page = PAGE.read_text(encoding="utf-8")
+    when = f"Measured {datetime.now(UTC):%Y-%m-%d} with seed 0.\n\n"
+
+    table = options.out / "terminal-test.json"
+    worldline("bench", "real", "--split", "test", "--ceiling", "--json", str(table), "--plot", str(PICTURE))
+    rows = json.loads(table.read_text(encoding="utf-8"))
+    page = replace(page, "results", when + fidelity(rows) + f"\n\n![fidelity]({PICTURE.name})")
+
+    figures = options.out / "speed.json"
+    worldline("bench", "speed", "--split", "test", "--json", str(figures))
+    page = replace(page, "speed", when + speed(json.loads(figures.read_text(encoding="utf-8"))))
+
+    if options.terminal_tasks is not None:
+        table = options.out / "terminal-tasks.json"
+        data = str(options.terminal_tasks.resolve())
+        engines = ("--engine", "bare-shell", "--engine", "grounded", "--ceiling", "--offline-only")
+        worldline("bench", "real", "--data", data, *engines, "--json", str(table))
+        page = replace(page, "external", when + fidelity(json.loads(table.read_text(encoding="utf-8"))))
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
