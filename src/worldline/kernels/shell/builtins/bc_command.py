@@ -31,6 +31,8 @@ _COMPARE = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operato
             "!=": operator.ne}  # fmt: skip
 _ESCAPES = {"n": "\n", "t": "\t", "q": '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "r": "\r", "e": "\\"}
 _STEPS = 400_000
+_BITS = 14_000
+"""Numbers with more bits are not printed: Python refuses to turn them into digits."""
 
 
 class _Quit(Exception):
@@ -190,6 +192,8 @@ class _Machine:
     def show(self, number: Number, *, newline: bool = True) -> None:
         self.settings["last"] = number
         base = self.settings["obase"].at(0)
+        if number.value.bit_length() > _BITS:
+            self.call.unknown("a huge number")
         text = show(number, base)
         limit = int(self.call.env.get("BC_LINE_LENGTH", "70"))
         if limit == 0 or len(text) + self.column < limit:
@@ -267,7 +271,7 @@ class _Machine:
             if right.scale and right.value % 10**right.scale:
                 self.call.unknown("a power with a fraction")
             exponent = right.at(0)
-            if abs(exponent) > 20000:
+            if abs(exponent) * max(1, left.value.bit_length()) > 20 * _BITS:
                 self.call.unknown("a huge power")
             return power(left, exponent, self.scale)
         except ZeroDivisionError as error:
@@ -307,6 +311,8 @@ class _Machine:
             number = value.at(0)
             if number < (0 if name == "scale" else 2) or (name == "ibase" and number > 16) or number > 10**6:
                 self.call.unknown(f"this value of {name}")
+            if name == "scale" and number > 4000:
+                self.call.unknown("so many places")
             self.settings[name] = Number(number)
         else:
             self.scope(name)[name] = value
@@ -317,6 +323,8 @@ class _Machine:
             if name == "scale":
                 return Number(number.scale)
             if name == "length":
+                if number.value.bit_length() > _BITS:
+                    self.call.unknown("a huge number")
                 return Number(max(len(str(abs(number.value))), number.scale, 1))
             if number.value < 0:
                 raise _Failure("Square root of a negative number")

@@ -20,6 +20,8 @@ def call_function(name: str, number: Number, scale: int) -> Number:
     Raises:
         ValueError: The argument has no sensible value, or is too large to be exact.
     """
+    if number.value.bit_length() > 14_000 or scale > 1000:
+        raise ValueError(name)
     x = Decimal(number.value).scaleb(-number.scale, Context(prec=len(str(abs(number.value))) + 5))
     size = max(0, x.adjusted()) if x else 0
     if size > 4 or (name == "e" and abs(x) > 2000):

@@ -7,7 +7,15 @@ import re
 from dataclasses import dataclass, field
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, FileStat, Result
-from worldline.kernels.shell.builtins.compressors import FORMATS, NotThisFormat, compress, decompress
+from worldline.kernels.shell.builtins.compressors import (
+    FORMATS,
+    SUFFIXES,
+    NotThisFormat,
+    compress,
+    decompress,
+    is_exact,
+    known_suffix,
+)
 from worldline.kernels.shell.builtins.messages import strerror
 from worldline.kernels.shell.builtins.options import UsageError, parse
 from worldline.kernels.shell.builtins.textio import Output, read
@@ -18,12 +26,6 @@ _ALIASES = {
     "gunzip": ("gzip", "d"), "zcat": ("gzip", "dc"), "bunzip2": ("bzip2", "d"), "bzcat": ("bzip2", "dc"),
     "unxz": ("xz", "d"), "xzcat": ("xz", "dc"), "unzstd": ("zstd", "d"), "zstdcat": ("zstd", "dc"),
 }  # fmt: skip
-_SUFFIXES = {
-    "gzip": {".gz": "", ".tgz": ".tar", ".taz": ".tar", "-gz": "", ".z": "", "-z": ""},
-    "bzip2": {".bz2": "", ".bz": "", ".tbz2": ".tar", ".tbz": ".tar"},
-    "xz": {".xz": "", ".txz": ".tar"},
-    "zstd": {".zst": "", ".tzst": ".tar"},
-}
 
 
 @dataclass
@@ -34,6 +36,8 @@ class _Job:
     flags: set[str] = field(default_factory=set)
     level: int | None = None
     extreme: bool = False
+    inexact: bool = False
+    """Something was written whose exact size shows, and is not certain."""
 
     def complain(self, message: str, status: int = 1) -> None:
         self.out.raw(message)
@@ -82,6 +86,8 @@ def _run(call: Call) -> Result:
         return _listed(job, names)
     for operand in names or ["-"]:
         _one(job, operand)
+    if job.inexact:
+        call.unknown("the exact size of what is compressed", guess=job.out.result())
     return job.out.result()
 
 
@@ -95,7 +101,12 @@ def _one(job: _Job, name: str) -> None:
         stat = call.files.stat(name)
     except OSError as error:
         suffix = FORMATS[kind].suffix
-        if kind == "gzip" and "d" in job.flags and isinstance(error, FileNotFoundError) and not _known(kind, name):
+        if (
+            kind == "gzip"
+            and "d" in job.flags
+            and isinstance(error, FileNotFoundError)
+            and not known_suffix(kind, name)
+        ):
             source = name + suffix
             try:
                 stat = call.files.stat(source)
@@ -123,12 +134,6 @@ def _cannot_open(job: _Job, name: str, error: OSError) -> str:
     return f"{'xz' if job.kind == 'xz' else 'gzip'}: {name}: {strerror(error)}\n"
 
 
-def _known(kind: str, name: str) -> str | None:
-    return next(
-        (suffix for suffix in _SUFFIXES[kind] if name.lower().endswith(suffix) and len(name) > len(suffix)), None
-    )
-
-
 def _directory(job: _Job, name: str) -> None:
     call = job.call
     if "r" in job.flags and job.kind == "gzip":
@@ -137,7 +142,7 @@ def _directory(job: _Job, name: str) -> None:
             call.unknown("the order of a directory")
         for entry in entries:
             path = f"{name.rstrip('/')}/{entry}"
-            if "d" in job.flags and call.files.stat(path).kind == "file" and not _known("gzip", path):
+            if "d" in job.flags and call.files.stat(path).kind == "file" and not known_suffix("gzip", path):
                 job.complain(f"gzip: {path}: unknown suffix -- ignored\n", 2)
                 continue
             _one(job, path)
@@ -160,6 +165,7 @@ def _stream(job: _Job) -> None:
     if "d" not in job.flags:
         if job.kind == "zstd":
             call.unknown("the frame of a stream")
+        job.inexact = job.inexact or not is_exact(job.kind, len(data))
         job.out.write(compress(job.kind, data, level=job.level, extreme=job.extreme))
         return
     try:
@@ -187,7 +193,7 @@ def _stream(job: _Job) -> None:
 def _pack(job: _Job, name: str, stat: FileStat) -> None:
     call, kind = job.call, job.kind
     suffix = FORMATS[kind].suffix
-    known = _known(kind, name)
+    known = known_suffix(kind, name)
     if known and "c" not in job.flags and kind != "zstd" and not (kind == "gzip" and "f" in job.flags):
         if kind == "gzip":
             if "q" not in job.flags:
@@ -211,6 +217,8 @@ def _pack(job: _Job, name: str, stat: FileStat) -> None:
         name=stored,
         mtime=0 if "n" in job.flags else int(stat.mtime.timestamp()),
     )
+    shown = "c" in job.flags or "v" in job.flags or (kind == "zstd" and "q" not in job.flags)
+    job.inexact = job.inexact or (shown and not is_exact(kind, len(data)))
     if "c" in job.flags:
         if "v" in job.flags:
             call.unknown("-v with -c")
@@ -284,7 +292,7 @@ def _zstd_size(size: int) -> str:
 
 def _unpack(job: _Job, name: str, stat: FileStat) -> None:
     call, kind = job.call, job.kind
-    known = _known(kind, name)
+    known = known_suffix(kind, name)
     command = posixpath.basename(call.name)
     if known is None and "c" not in job.flags:
         if kind == "gzip":
@@ -302,7 +310,7 @@ def _unpack(job: _Job, name: str, stat: FileStat) -> None:
             job.complain(f"zstd: {name}: unknown suffix (.zst/.tzst expected). Can't derive the output file name. "
                          "Specify it with -o dstFileName. Ignoring.\n")  # fmt: skip
         return
-    target = name[: -len(known)] + _SUFFIXES[kind][known] if known else ""
+    target = name[: -len(known)] + SUFFIXES[kind][known] if known else ""
     _unpack_to(job, name, target, stat)
 
 
@@ -368,13 +376,13 @@ def _listed(job: _Job, names: list[str]) -> Result:
         call.unknown("a listing")
     rows: list[tuple[int, int, int, str]] = []
     for name in names:
-        source = name if _known("gzip", name) or call.files.exists(name) else f"{name}.gz"
+        source = name if known_suffix("gzip", name) or call.files.exists(name) else f"{name}.gz"
         try:
             data = read(call, source)
         except OSError as error:
             job.complain(f"gzip: {source}: {strerror(error)}\n")
             continue
-        known = _known("gzip", source)
+        known = known_suffix("gzip", source)
         if known is None:
             job.complain(f"gzip: {source}: unknown suffix -- ignored\n", 2)
             continue

@@ -10,7 +10,18 @@ from dataclasses import dataclass
 
 import zstandard
 
-__all__ = ["FORMATS", "Format", "NotThisFormat", "compress", "decompress", "detect", "gunzip_parts"]
+__all__ = [
+    "FORMATS",
+    "SUFFIXES",
+    "Format",
+    "NotThisFormat",
+    "compress",
+    "decompress",
+    "detect",
+    "gunzip_parts",
+    "is_exact",
+    "known_suffix",
+]
 
 
 class NotThisFormat(Exception):
@@ -37,6 +48,14 @@ FORMATS = {
 def detect(data: bytes) -> str | None:
     """Name the format of compressed data, or None."""
     return next((item.name for item in FORMATS.values() if data.startswith(item.magic)), None)
+
+
+def is_exact(kind: str, size: int) -> bool:
+    """Whether data of that size is compressed to the very bytes of the program.
+
+    Measured: gzip's own deflate ends its blocks elsewhere than zlib from about 64 KiB on; zstd packs by version.
+    """
+    return {"gzip": size <= 60_000, "zstd": size <= 600}.get(kind, True)
 
 
 def deflate(data: bytes, level: int) -> bytes:
@@ -114,3 +133,19 @@ def gunzip_parts(data: bytes) -> list[tuple[bytes, str]]:
         found.append((body, name))
         data = unpacker.unused_data
     return found
+
+
+SUFFIXES = {
+    "gzip": {".gz": "", ".tgz": ".tar", ".taz": ".tar", "-gz": "", ".z": "", "-z": ""},
+    "bzip2": {".bz2": "", ".bz": "", ".tbz2": ".tar", ".tbz": ".tar"},
+    "xz": {".xz": "", ".txz": ".tar"},
+    "zstd": {".zst": "", ".tzst": ".tar"},
+}
+"""What each format's file names end in, and what that becomes without compression."""
+
+
+def known_suffix(kind: str, name: str) -> str | None:
+    """Return the suffix that marks a file name as compressed, or None."""
+    return next(
+        (suffix for suffix in SUFFIXES[kind] if name.lower().endswith(suffix) and len(name) > len(suffix)), None
+    )

@@ -58,6 +58,7 @@ class _Shell:
         self.before = b""
         self.database = sqlite3.connect(":memory:", isolation_level=None)
         self.steps = 0
+        self.database.set_progress_handler(self.tick, 1000)
 
     def close(self) -> None:
         self.database.close()
@@ -126,7 +127,6 @@ class _Shell:
             if data[18:20] == b"\2\2":
                 self.call.unknown("a write-ahead log")
             self.database.deserialize(data)
-        self.database.set_progress_handler(self.tick, 1000)
 
     def tick(self) -> int:
         self.steps += 1000
