@@ -1,0 +1,27 @@
+"""Texts that git writes into new repositories and says at certain moments, word for word."""
+
+from __future__ import annotations
+
+__all__ = ["DEFAULT_BRANCH", "DESCRIPTION", "EXCLUDE"]
+
+DESCRIPTION = "Unnamed repository; edit this file 'description' to name the repository.\n"
+EXCLUDE = (
+    "# git ls-files --others --exclude-from=.git/info/exclude\n"
+    "# Lines that start with '#' are comments.\n"
+    "# For a project mostly in C, the following would be a good set of\n"
+    "# exclude patterns (uncomment them if you want to use them):\n"
+    "# *.[oa]\n"
+    "# *~\n"
+)
+DEFAULT_BRANCH = (
+    "hint: Using 'master' as the name for the initial branch. This default branch name\n"
+    "hint: is subject to change. To configure the initial branch name to use in all\n"
+    "hint: of your new repositories, which will suppress this warning, call:\n"
+    "hint: \n"
+    "hint: \tgit config --global init.defaultBranch <name>\n"
+    "hint: \n"
+    "hint: Names commonly chosen instead of 'master' are 'main', 'trunk' and\n"
+    "hint: 'development'. The just-created branch can be renamed via this command:\n"
+    "hint: \n"
+    "hint: \tgit branch -m <name>\n"
+)
