@@ -15,6 +15,7 @@ from worldline.kernels.shell.builtins.compressors import (
     decompress,
     is_exact,
     known_suffix,
+    zstd_size,
 )
 from worldline.kernels.shell.builtins.messages import strerror
 from worldline.kernels.shell.builtins.options import UsageError, parse
@@ -277,17 +278,7 @@ def _tell_packed(job: _Job, name: str, target: str, data: bytes, packed: bytes, 
         job.call.unknown("-v")
     elif job.kind == "zstd" and "q" not in job.flags:
         ratio = 100.0 * len(packed) / (len(data) or 1)
-        job.out.raw(f"{name:<20} :{ratio:6.2f}%   ({_zstd_size(len(data))} => {_zstd_size(len(packed))}, {target}) \n")
-
-
-def _zstd_size(size: int) -> str:
-    if size < 1024:
-        return f"{size:6d} B"
-    for unit, factor in (("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)):
-        value = size / factor
-        if value < 1000:
-            return f"{value:6.3g} {unit}"
-    return str(size)
+        job.out.raw(f"{name:<20} :{ratio:6.2f}%   ({zstd_size(len(data))} => {zstd_size(len(packed))}, {target}) \n")
 
 
 def _unpack(job: _Job, name: str, stat: FileStat) -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "gunzip_parts",
     "is_exact",
     "known_suffix",
+    "zstd_size",
 ]
 
 
@@ -149,3 +150,14 @@ def known_suffix(kind: str, name: str) -> str | None:
     return next(
         (suffix for suffix in SUFFIXES[kind] if name.lower().endswith(suffix) and len(name) > len(suffix)), None
     )
+
+
+def zstd_size(size: int) -> str:
+    """Return a size as zstd prints it."""
+    if size < 1024:
+        return f"{size:6d} B"
+    for unit, factor in (("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)):
+        value = size / factor
+        if value < 1000:
+            return f"{value:6.3g} {unit}"
+    return str(size)
