@@ -18,7 +18,7 @@ FILES = {"/home/user/a.txt": "hello\nworld\n", "/home/user/sub/b.txt": "beta\n"}
 
 
 def kernel(**state: object) -> ShellKernel:
-    full = {"files": FILES, "packages": ["python3", "git", "jq"], **state}
+    full = {"files": FILES, "packages": ["python3", "jq", "gdb"], **state}
     return ShellKernel(WorldSpec(domain="terminal", initial_state=full))
 
 
@@ -174,7 +174,7 @@ def test_damaged_dumps_are_refused(damage: object) -> None:
     "command",
     [
         "cat /etc/passwd", "ls /etc", "cat /usr/share/doc/x", "ls /opt/app", "cd /srv/www", "cat < /etc/hosts",
-        "[ -f /etc/foo.conf ] && echo y", "[[ -d /opt/app ]] && echo y", "echo /etc/*.conf", "git status",
+        "[ -f /etc/foo.conf ] && echo y", "[[ -d /opt/app ]] && echo y", "echo /etc/*.conf", "gdb -p 1",
         "uname -r", "echo $RANDOM", "echo $$", "cat /proc/cpuinfo", ". /etc/profile", "python3 /opt/x.py",
         "for f in /var/log/*.log; do echo $f; done", "time ls",
     ],
@@ -243,13 +243,13 @@ def test_a_failure_that_was_not_foreseen_undoes_the_trial() -> None:
     subject = kernel()
     follow(subject, "cd sub", seen("", "bash: line 1: cd: sub: Permission denied\n", 1))
     assert do(subject, "pwd; echo $?") == "/home/user\n0\n"
-    follow(subject, "x=$(git rev-parse HEAD)", seen())
+    follow(subject, "x=$(gdb --version)", seen())
     assert not ask(subject, "echo $x").known
 
 
 def test_a_program_that_is_not_simulated_taints() -> None:
     subject = kernel()
-    follow(subject, "git checkout a.txt", seen())
+    follow(subject, "gdb a.txt", seen())
     assert not ask(subject, "cat a.txt").known
     do(subject, "echo fresh > a.txt")
     assert ask(subject, "cat a.txt").known
@@ -258,7 +258,7 @@ def test_a_program_that_is_not_simulated_taints() -> None:
 
 def test_the_status_follows_reality() -> None:
     subject = kernel()
-    follow(subject, "git diff --quiet", seen("", "", 1))
+    follow(subject, "gdb --batch", seen("", "", 1))
     assert do(subject, "echo $?") == "1\n"
 
 

@@ -16,8 +16,8 @@ from worldline.kernels.shell.core import CORE
 from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
+from worldline.kernels.shell.rewriting import PRINTF_TIME, native_commands
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script, read_script
-from worldline.kernels.shell.session import PRINTF_TIME, native_commands
 from worldline.kernels.shell.step import Step
 from worldline.kernels.shell.table import Table, parents
 

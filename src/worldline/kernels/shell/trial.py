@@ -17,8 +17,9 @@ from worldline.kernels.shell.jobs import parse_job
 from worldline.kernels.shell.machine import Machine, Outcome
 from worldline.kernels.shell.messages import reword, syntax_message
 from worldline.kernels.shell.paths import expand_path
+from worldline.kernels.shell.rewriting import wrap
 from worldline.kernels.shell.script import Script, SyntaxFault, parser, read_script
-from worldline.kernels.shell.session import Settled, functions_after, settle, wrap
+from worldline.kernels.shell.session import Settled, functions_after, settle
 from worldline.kernels.shell.step import END, Step
 from worldline.kernels.shell.table import Node, Table
 from worldline.types import Observation, decode
