@@ -227,6 +227,8 @@ def _read_makefiles(session: Session) -> bool:
         try:
             text = escape(session.call.files.read(session.path(name)))
         except OSError as error:
+            if isinstance(error, IsADirectoryError):
+                raise MakeError(f"{name}: {strerror(error)}") from error
             session.err(f"{session.name}: {name}: {strerror(error)}\n")
             if isinstance(error, FileNotFoundError):
                 raise MakeError(f"No rule to make target '{name}'") from error

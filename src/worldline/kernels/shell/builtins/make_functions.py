@@ -49,6 +49,11 @@ def _each(a: list[str], change: Callable[[str], str]) -> str:
     return " ".join(changed for changed in map(change, words(a[0])) if changed)
 
 
+def _suffixes(a: list[str]) -> str:
+    found = [_suffix(name) for name in words(a[0])]
+    return " ".join(suffix for suffix in found if suffix)
+
+
 def _dir(name: str) -> str:
     head, slash, _ = name.rpartition("/")
     return head + slash if slash else "./"
@@ -57,7 +62,7 @@ def _dir(name: str) -> str:
 def _suffix(name: str) -> str:
     last = name.rpartition("/")[2]
     _, dot, rest = last.rpartition(".")
-    return dot + rest
+    return dot + rest if dot else ""
 
 
 def _basename(name: str) -> str:
@@ -102,7 +107,7 @@ def text_functions(cwd: str) -> dict[str, Function]:
         "lastword": (0, 1, True, lambda a: "".join(words(a[0])[-1:])),
         "dir": (0, 1, True, lambda a: _each(a, _dir)),
         "notdir": (0, 1, True, lambda a: _each(a, lambda name: name.rpartition("/")[2])),
-        "suffix": (0, 1, True, lambda a: _each(a, _suffix)),
+        "suffix": (0, 1, True, _suffixes),
         "basename": (0, 1, True, lambda a: _each(a, _basename)),
         "addsuffix": (2, 2, True, lambda a: " ".join(word + a[0] for word in words(a[1]))),
         "addprefix": (2, 2, True, lambda a: " ".join(a[0] + word for word in words(a[1]))),
