@@ -15,10 +15,10 @@ from worldline.kernels.shell.builtins import commands
 from worldline.kernels.shell.core import CORE
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
-from worldline.kernels.shell.table import Node, Table
+from worldline.kernels.shell.table import Node, Table, parents
 from worldline.types import Observation, TextField, encode
 
-__all__ = ["LARGEST_FILE", "Reading", "assigned", "read_off", "taint_unknown", "taint_written"]
+__all__ = ["LARGEST_FILE", "Reading", "assigned", "read_off", "taint_repository", "taint_unknown", "taint_written"]
 
 LARGEST_FILE = 8_000_000
 """Bytes of a file that the shell library can hold; the content of larger ones counts as not known."""
@@ -30,6 +30,9 @@ _PURE_WORDS = (
 _PURE = frozenset(_PURE_WORDS.split())
 """Commands that change no files by themselves (`sed -i` and `find -delete` apart)."""
 
+_TREE_CHANGING = re.compile(
+    r"\bgit\b[^;&|\n]*\b(?:checkout|switch|restore|reset|merge|rebase|stash|pull|cherry-pick|revert|rm|mv|clean|apply|am)\b"
+)
 _REMOVING = frozenset(("zip", "gzip", "bzip2", "xz", "zstd", "mv", "rm", "make", "git", "unlink", "gunzip"))
 _LONG = re.compile(
     r"^([-dlpcbs])([-rwxsStT]{9})[.+@]?\s+(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\w{3}\s+\d+\s+[\d:]+|[\d-]+\s+[\d:]+)\s(.*)$"
@@ -105,6 +108,22 @@ def taint_unknown(
                 node = table.nodes.get(path) or Node("file", 0o644, state.user_id, state.user_id, moment, b"")
                 table.nodes[path] = node
                 table.tainted[path] = "content"
+
+
+def taint_repository(script: Script, table: Table, cwd: str) -> None:
+    """Doubt a git repository once a git command went otherwise than computed, or could not be computed."""
+    if "git" not in script.programs:
+        return
+    top = next((place for place in (cwd, *reversed(parents(cwd))) if posixpath.join(place, ".git") in table.nodes), cwd)
+    inside = posixpath.join(top, ".git")
+    table.open.add(inside)
+    tree = _TREE_CHANGING.search(script.text) is not None
+    for path in table.children(top):
+        node = table.nodes[path]
+        if node.kind == "file" and (tree or path.startswith(inside + "/")):
+            table.tainted[path] = "content"
+        elif node.kind == "directory" and path.startswith(inside + "/"):
+            table.open.add(path)
 
 
 def _suspects(script: Script, *, ours: bool) -> Iterator[AnalyzedCommand]:

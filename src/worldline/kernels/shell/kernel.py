@@ -9,7 +9,7 @@ from worldline.domains.terminal.state import TerminalState
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
 from worldline.kernels.shell import portrait
-from worldline.kernels.shell.absorb import Reading, assigned, read_off, taint_unknown, taint_written
+from worldline.kernels.shell.absorb import Reading, assigned, read_off, taint_repository, taint_unknown, taint_written
 from worldline.kernels.shell.access import unsimulated
 from worldline.kernels.shell.machine import Limits, Machine, environment
 from worldline.kernels.shell.script import Script, read_script
@@ -169,6 +169,7 @@ class ShellKernel:
                 after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
             if not (kept and trial.proposal.known):
                 taint_unknown(script, after.table, self.state, before.cwd, after.clock, ours=not kept)
+            taint_repository(script, after.table, before.cwd)
             if script.features & {"substitution"} and not (kept and trial.proposal.known):
                 after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
             reading.cwd = before.cwd
