@@ -171,6 +171,8 @@ class Step:
     ran: list[str] = field(default_factory=list)
     """Names of our commands that ran."""
     unknown: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    """What our commands wrote to their error streams, wherever these went."""
     slept: float = 0.0
     jobs: tuple[Job, ...] = ()
     """Jobs in the background after the step."""
@@ -254,6 +256,8 @@ def _ours(slot: Slot, name: str, function: Builtin, *, sure: bool) -> Callback:
             step.unknown.append(f"it is not known whether {name} is installed")
         step.ran.append(name)
         result = _invoke(step, _call(step, context, name), function)
+        if result.stderr:
+            step.errors.append(result.stderr)
         if result.merged is not None and name in step.merging:
             return BuiltinResult(result.merged, "", result.status)
         if result.stderr and result.stdout and name in step.merging:

@@ -275,6 +275,10 @@ class _Run:
 
     def _judge(self, step: Step, table: Table, outcome: Outcome) -> Attempt:
         state, settled, script = self.state, self.settled, self.script
+        if "process-substitution" in script.features and "2>" not in script.text:
+            # The library drops what commands inside `<(...)` complain about; they do so before the one that reads.
+            lost = "".join(text for text in step.errors if text.encode() not in outcome.stderr + outcome.stdout)
+            outcome = replace(outcome, stderr=lost.encode() + outcome.stderr)
         stderr_text, _ = decode(self.warning.encode() + outcome.stderr)
         if self.warning and not state.shell.merged:
             outcome = replace(outcome, stderr=self.warning.encode() + outcome.stderr)
