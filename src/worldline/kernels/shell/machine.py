@@ -18,7 +18,7 @@ from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.step import Slot, Step, callbacks
 from worldline.kernels.shell.table import Node, Table
 
-__all__ = ["Limits", "Machine", "Outcome"]
+__all__ = ["Limits", "Machine", "Outcome", "environment"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ import zstandard
 
 __all__ = [
     "FORMATS",
-    "SUFFIXES",
     "Format",
     "NotThisFormat",
+    "SUFFIXES",
     "compress",
     "decompress",
+    "deflate",
     "detect",
     "gunzip_parts",
     "is_exact",

@@ -11,7 +11,7 @@ from functools import wraps
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 
-__all__ = ["UsageError", "command", "extra_operand", "missing_operand", "parse", "quote"]
+__all__ = ["Options", "UsageError", "command", "extra_operand", "missing_operand", "parse", "quote"]
 
 Options = list[tuple[str, str]]
 
