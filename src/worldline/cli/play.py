@@ -15,6 +15,7 @@ from rich.console import Console
 from worldline.cli.options import chosen_model, json_flag, model_option
 from worldline.cli.text import json_text, print_text, visible
 from worldline.errors import ActionError, InputError, SessionError, StorageError, WorldlineError
+from worldline.models.base import Sampling
 from worldline.sessions import EventStore, Session
 from worldline.types import Action
 
@@ -72,7 +73,14 @@ def play(
     """
     log = EventStore(store or Path(platformdirs.user_state_dir("worldline")) / "sessions.db")
     chat = chosen_model(model, models, model_cache)
-    settings = {"model": chat, "min_confidence": min_confidence, "on_abstain": on_abstain, "seed": seed}
+    sampling = Sampling(seed=seed) if chat is not None else None
+    settings = {
+        "model": chat,
+        "sampling": sampling,
+        "min_confidence": min_confidence,
+        "on_abstain": on_abstain,
+        "seed": seed,
+    }
     session = _open(domain, world_file, engine, session_id, log, settings)
     try:
         if actions is not None:
@@ -101,7 +109,7 @@ def _open(
         record = log.get(session_id)
         if world_file is not None and World.load(world_file).spec != record.world:
             raise SessionError(f"session {session_id} was started from another world", hint="choose another name")
-        return World.resume(session_id, log, model=settings["model"])
+        return World.resume(session_id, log, model=settings["model"], sampling=settings["sampling"])
     world = World.load(world_file) if world_file else World(WorldSpec(domain=domain))
     if world.spec.domain != domain:
         raise InputError(f"{world_file}: a world of domain {world.spec.domain}, not {domain}")

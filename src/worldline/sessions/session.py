@@ -59,7 +59,7 @@ class StepResult(Frozen):
 
     def as_record(self) -> JsonDict:
         """Return the step as one flat JSON object, the line that `play --json` prints."""
-        observation = self.prediction.observation
+        observation, usage = self.prediction.observation, self.prediction.usage
         return {
             "turn": self.turn,
             "action": self.action.model_dump(mode="json", exclude_defaults=True),
@@ -74,6 +74,8 @@ class StepResult(Frozen):
             "confidence": self.confidence,
             "reasoning": self.prediction.reasoning,
             "model_error": self.prediction.extra.get("model_error"),
+            "usage": None if usage is None else usage.model_dump(mode="json"),
+            "cached": self.prediction.extra.get("cached"),
             "reward": self.reward,
             "done": self.done,
             "elapsed_ms": round(self.elapsed_ms, 3),
