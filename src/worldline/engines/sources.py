@@ -25,7 +25,7 @@ _SESSION_CHARACTERS = 200_000
 _NOTES_TOKENS = 4000
 """Upper bound of what the last user message holds beside the action."""
 _ANSWER_TOKENS = 4096
-"""Room for an answer where sampling sets no limit."""
+"""Room for an answer where sampling sets no limit, at most a quarter of the context."""
 _TURN_TOKENS = 40
 """Headings and fences around one turn."""
 
@@ -149,7 +149,9 @@ class ModelSource:
         budget = getattr(self._model, "context_length", None)
         if not budget:
             return 0
-        reserve = (self._sampling.max_tokens if self._sampling else None) or _ANSWER_TOKENS
+        effective = getattr(self._model, "effective_sampling", None)
+        sampling = effective(self._sampling) if effective is not None else self._sampling
+        reserve = (sampling.max_tokens if sampling else None) or min(_ANSWER_TOKENS, budget // 4)
         system = get_domain(self._world.domain).messages(self._world, (), action)[0]["content"]
         fixed = estimate_tokens(system) + _NOTES_TOKENS + reserve
         tokens = [

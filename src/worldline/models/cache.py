@@ -121,6 +121,11 @@ class CachedModel:
         """Tokens the inner model can take, if known."""
         return getattr(self.inner, "context_length", None)
 
+    def effective_sampling(self, sampling: Sampling | None) -> Sampling | None:
+        """The sampling a call will be made with, as far as the inner model tells."""
+        effective = getattr(self.inner, "effective_sampling", None)
+        return effective(sampling) if effective is not None else sampling
+
     async def complete(self, messages: Sequence[Message], sampling: Sampling | None = None) -> ModelAnswer:
         """Answer from the cache, or ask and store.
 
@@ -143,5 +148,4 @@ class CachedModel:
 
     def _key(self, messages: Sequence[Message], sampling: Sampling | None) -> str:
         identity = getattr(self.inner, "cache_identity", None) or {"name": self.inner.name}
-        effective = getattr(self.inner, "effective_sampling", None)
-        return cache_key(identity, messages, effective(sampling) if effective else sampling)
+        return cache_key(identity, messages, self.effective_sampling(sampling))
