@@ -13,7 +13,7 @@ from worldline.kernels.git.people import show_date, take_apart
 from worldline.kernels.git.snapshot import Contents
 from worldline.kernels.git.statistics import count, shortstat, summary
 
-__all__ = ["announce", "clean_message", "write_commit"]
+__all__ = ["announce", "clean_message", "split_message", "write_commit"]
 
 
 def clean_message(text: str, *, comments: bool) -> str:
@@ -55,3 +55,9 @@ def announce(git: Git, commit: Commit, *, amended_date: bool = False) -> None:
     style = PatchStyle()
     counted = [count(c, contents.blob(c.old), contents.blob(c.new), style) for c in changes]
     git.say(shortstat(counted) + summary(changes))
+
+
+def split_message(message: str) -> tuple[str, str]:
+    """Subject (the first paragraph in one line) and body of a message."""
+    parts = re.split(r"\n(?:[ \t]*\n)+", message.lstrip("\n"), maxsplit=1)
+    return " ".join(parts[0].split("\n")).strip(), parts[1] if len(parts) > 1 else ""

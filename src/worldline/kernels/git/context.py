@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from datetime import timezone
 from functools import cached_property
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from worldline.kernels.git.config import Settings
@@ -56,9 +57,9 @@ class Git:
         out, err = escape(b"".join(self._out)), escape("".join(self._err).encode("utf-8", "surrogateescape"))
         return Result(out, err, status, merged=err + out if out and err else None)
 
-    def parse(self, name: str, argv: Sequence[str], supported: str, **more: str) -> Options:
+    def parse(self, name: str, argv: Sequence[str], supported: str, **more: Any) -> Options:
         """Read options; those that are not named in `supported` are not simulated."""
-        options = parse(name, argv, **more)  # type: ignore[arg-type]
+        options = parse(name, argv, **more)
         allowed = set(supported.split())
         for key, _ in options.given:
             plain = "--" + key[5:] if key.startswith("--no-") and key not in allowed else key

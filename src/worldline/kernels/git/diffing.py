@@ -143,6 +143,7 @@ def show_changes(git: Git, changes: list[FileChange], options: DiffOptions, cont
     """
     if options.reverse:
         changes = [FileChange(c.path, c.new, c.old, unmerged=c.unmerged) for c in changes]
+        options.style.old_prefix, options.style.new_prefix = options.style.new_prefix, options.style.old_prefix
     if options.renames is not None and not _plain(changes):
         changes = find_renames(changes, contents.blob, options.renames)
     changes = _filtered(changes, options, contents)

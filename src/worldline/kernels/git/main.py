@@ -7,9 +7,29 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from worldline.kernels.git.commands.adding import add, move, remove
+from worldline.kernels.git.commands.branches import branch, tag
+from worldline.kernels.git.commands.checkout import checkout, restore, switch
 from worldline.kernels.git.commands.commit import commit
+from worldline.kernels.git.commands.inspecting import (
+    cat_file,
+    check_ignore,
+    for_each_ref,
+    fsck,
+    hash_object,
+    ls_files,
+    ls_tree,
+    merge_base,
+    rev_parse,
+    show_ref,
+    symbolic_ref,
+)
+from worldline.kernels.git.commands.merge import merge
+from worldline.kernels.git.commands.resetting import clean, reset
+from worldline.kernels.git.commands.sequence import cherry_pick, rebase, revert
+from worldline.kernels.git.commands.setting import config, remote
 from worldline.kernels.git.commands.showing import diff, log, reflog, rev_list, show
 from worldline.kernels.git.commands.starting import init
+from worldline.kernels.git.commands.stash import stash
 from worldline.kernels.git.commands.status import status
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
@@ -24,7 +44,32 @@ Command = Callable[[Git, list[str]], int]
 
 _COMMANDS: dict[str, Command] = {
     "add": add,
+    "branch": branch,
+    "cat-file": cat_file,
+    "check-ignore": check_ignore,
+    "checkout": checkout,
+    "cherry-pick": cherry_pick,
+    "clean": clean,
     "commit": commit,
+    "config": config,
+    "for-each-ref": for_each_ref,
+    "fsck": fsck,
+    "hash-object": hash_object,
+    "ls-files": ls_files,
+    "ls-tree": ls_tree,
+    "merge": merge,
+    "merge-base": merge_base,
+    "rebase": rebase,
+    "remote": remote,
+    "reset": reset,
+    "restore": restore,
+    "rev-parse": rev_parse,
+    "revert": revert,
+    "show-ref": show_ref,
+    "stash": stash,
+    "switch": switch,
+    "symbolic-ref": symbolic_ref,
+    "tag": tag,
     "diff": diff,
     "init": init,
     "log": log,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from worldline.kernels.git.changes import FileChange
 from worldline.kernels.git.linediff import lines_of
 from worldline.kernels.git.patch import PatchStyle, changed_lines, is_binary, quoted
-from worldline.kernels.shell.builtins.counts import cell_width
+from worldline.kernels.shell.builtins.counts import cell_width as char_width
 
-__all__ = ["Counted", "count", "numstat", "rename_name", "shortstat", "stat", "summary"]
+__all__ = ["Counted", "cell_width", "count", "numstat", "rename_name", "shortstat", "stat", "summary"]
 
 _WIDTH = 80
 
@@ -23,6 +23,11 @@ class Counted:
     deleted: int
     binary: tuple[int, int] | None = None
     """Sizes before and after, of a binary file."""
+
+
+def cell_width(text: str) -> int:
+    """Columns that a text takes."""
+    return sum(char_width(char) for char in text)
 
 
 def count(change: FileChange, old: bytes, new: bytes, style: PatchStyle) -> Counted:

@@ -22,7 +22,31 @@ _MAIN = (
 )
 NAMES = frozenset(_MAIN.split())
 
-_COMMON = ["add", "bisect", "branch", "checkout", "clone", "commit", "diff", "fetch", "grep", "init", "log", "merge", "mv", "pull", "push", "rebase", "reset", "restore", "rm", "show", "status", "switch", "tag"]
+_COMMON = [
+    "add",
+    "bisect",
+    "branch",
+    "checkout",
+    "clone",
+    "commit",
+    "diff",
+    "fetch",
+    "grep",
+    "init",
+    "log",
+    "merge",
+    "mv",
+    "pull",
+    "push",
+    "rebase",
+    "reset",
+    "restore",
+    "rm",
+    "show",
+    "status",
+    "switch",
+    "tag",
+]
 _FLOOR = 7
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_BRANCH", "DESCRIPTION", "EXCLUDE"]
+__all__ = ["DEFAULT_BRANCH", "DESCRIPTION", "DETACHED", "EXCLUDE"]
 
 DESCRIPTION = "Unnamed repository; edit this file 'description' to name the repository.\n"
 EXCLUDE = (
@@ -24,4 +24,23 @@ DEFAULT_BRANCH = (
     "hint: 'development'. The just-created branch can be renamed via this command:\n"
     "hint: \n"
     "hint: \tgit branch -m <name>\n"
+)
+DETACHED = (
+    "Note: switching to '{name}'.\n"
+    "\n"
+    "You are in 'detached HEAD' state. You can look around, make experimental\n"
+    "changes and commit them, and you can discard any commits you make in this\n"
+    "state without impacting any branches by switching back to a branch.\n"
+    "\n"
+    "If you want to create a new branch to retain commits you create, you may\n"
+    "do so (now or later) by using -c with the switch command. Example:\n"
+    "\n"
+    "  git switch -c <new-branch-name>\n"
+    "\n"
+    "Or undo this operation with:\n"
+    "\n"
+    "  git switch -\n"
+    "\n"
+    "Turn off this advice by setting config variable advice.detachedHead to false\n"
+    "\n"
 )
