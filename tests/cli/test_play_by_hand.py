@@ -106,8 +106,10 @@ def test_the_shell_has_colon_commands_of_its_own(terminal: Terminal):
 
 def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(terminal: Terminal, tmp_path: Path):
     terminal.child.send("echo half a li")
+    terminal.child.expect(pexpect.TIMEOUT, timeout=0.5)  # until it is read: there is no echo to wait for
     terminal.child.sendintr()
     terminal._answer()
+    terminal.child.expect(pexpect.TIMEOUT, timeout=0.5)
     assert "two\n" in terminal.type("echo two")
     assert terminal.leave() == 0
     log = EventStore(tmp_path / "log.db")
