@@ -20,7 +20,7 @@ _REPORT_TRACE = re.compile(
 _OPERAND = re.compile(r"^bash: line \d+: (?:let: |\(\(: )?(.*): syntax error: operand expected$", re.MULTILINE)
 _EMPTY_REDIRECT = re.compile(r"^(\S+: line \d+: ): Is a directory\n\S+: line \d+: (\w+: [^\n]*)$", re.MULTILINE)
 """A redirection from `${NAME:?message}`: the library goes on with the empty word."""
-_SCRIPT_LINE = re.compile(r"^((?:\.{1,2}/|/)[^\s:]+: line )(\d+): ", re.MULTILINE)
+_SCRIPT_LINE = re.compile(r"^((?:\.{1,2}/|/)(?!(?:usr/)?bin/bash:)[^\s:]+: line )(\d+): ", re.MULTILINE)
 """Messages of scripts that run by their first line, which the library does not count."""
 _MISSING = re.compile(r"^(bash: line \d+: )(\S+): command not found$", re.MULTILINE)
 _NATIVE = re.compile(r"^bash: line (\d+): ", re.MULTILINE)
