@@ -75,6 +75,8 @@ def run_line(
     line = plain if cwd is None or cwd == call.cwd else f"cd {shlex.quote(cwd)}; {plain}"
     result = call.run(["bash" if not dash else "sh", *flags, line], env=env, stdin=stdin)
     stderr = reword(result.stderr, line, spec, 0, script, {})
+    if "\n" not in line:
+        stderr = re.sub(r"^((?:ba)?sh: (?:line )?)\d+: ", r"\g<1>1: ", stderr, flags=re.MULTILINE)
     status = dash_status(script, stderr, result.status) if dash else result.status
     if dash:
         for doubt in dash_doubts(script, stderr):
