@@ -26,7 +26,7 @@ test: setup ## Run the core tests
 	$(BIN)/pytest -m 'not full'
 
 test-full: setup ## Run every test, the long ones too
-	$(BIN)/pytest
+	$(BIN)/pytest -rs
 
 check: setup ## Lint, check formatting and types
 	$(BIN)/ruff check src tests examples scripts
