@@ -298,3 +298,37 @@ def test_description_is_bounded() -> None:
     assert found["functions"] == ["f"]
     assert len(str(found)) < 20_000
     assert found["more_files"] > 400
+
+
+def test_a_fault_in_one_of_our_commands_is_a_guess(monkeypatch):
+    from worldline.kernels.shell import builtins
+
+    def broken(call):
+        raise ValueError("a fault of ours")
+
+    table = dict(builtins.commands())
+    table["sort"] = broken
+    monkeypatch.setattr("worldline.kernels.shell.step.commands", lambda: table)
+    kernel = ShellKernel(WorldSpec(domain="terminal", initial_state={"files": {"/home/user/a": "b\na\n"}}))
+    proposal = kernel.propose(Action(name="bash", arguments={"command": "sort a"}))
+    assert not proposal.known and "a fault of ours" in proposal.why
+    kernel.accept()
+    assert kernel.propose(Action(name="bash", arguments={"command": "echo on"})).observation.text == "on\n"
+
+
+def test_forks_take_over_the_shell_of_a_closed_one():
+    kernel = ShellKernel(WorldSpec(domain="terminal", initial_state={"files": {"/home/user/a": "one\n"}}))
+
+    def ask(of, command):
+        proposal = of.propose(Action(name="bash", arguments={"command": command}))
+        of.accept()
+        return proposal.observation.text
+
+    ask(kernel, "x=1; f() { echo f; }; cd /tmp")
+    first = kernel.fork()
+    ask(first, "x=2; unset -f f; rm ~/a; echo new > b; alias y=z; set -u")
+    first.close()
+    second = kernel.fork()
+    assert ask(second, "echo $x; f; pwd; cat ~/a; ls") == "1\nf\n/tmp\none\n"
+    assert ask(second, "echo ${nothing}; alias") == "\n"
+    assert ask(kernel, "echo $x; cat ~/a") == "1\none\n"

@@ -44,6 +44,27 @@ class Image:
         return self.data
 
 
+class Spares:
+    """Shells that closed forks leave to the next one: building a shell takes milliseconds, taking one over does not."""
+
+    _MOST = 4
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[Machine, Table]] = []
+
+    def give(self, machine: Machine, table: Table) -> None:
+        """Leave a shell whose files are those of `table`."""
+        if len(self._kept) < self._MOST:
+            self._kept.append((machine, table))
+
+    def take(self, absolute: bool, others: frozenset[str]) -> tuple[Machine, Table] | None:
+        """Return a shell that has at least these commands, and the table of its files."""
+        for number, (machine, _) in enumerate(self._kept):
+            if machine.absolute >= absolute and machine.others >= others:
+                return self._kept.pop(number)
+        return None
+
+
 @dataclass(slots=True)
 class Trial:
     """A proposal that stands."""
@@ -76,6 +97,7 @@ class ShellKernel:
         self._machine: Machine | None = None
         self._image = Image(None)
         self._fresh = True
+        self._spares = Spares()
         self._trial: Trial | None = None
 
     # --- the transaction
@@ -209,8 +231,9 @@ class ShellKernel:
                 self._machine = None
         if self._machine is None:
             data = None if self._fresh else self._image.take()
-            machine = Machine(self.state, self._limits, absolute=absolute, others=others)
-            machine.install(Table(), self._settled.table)
+            spare = None if self._fresh else self._spares.take(absolute, others)
+            machine, table = spare or (Machine(self.state, self._limits, absolute=absolute, others=others), Table())
+            machine.install(table, self._settled.table)
             if data is not None:
                 machine.restore_shell(data)
                 if machine.shell_state().cwd != self._settled.cwd:
@@ -230,6 +253,7 @@ class ShellKernel:
         twin._machine = None
         twin._image = self._image
         twin._fresh = self._fresh
+        twin._spares = self._spares
         twin._trial = None
         return twin
 
@@ -281,7 +305,9 @@ class ShellKernel:
         """Free what the kernel holds. Forks live on."""
         if self._machine is not None:
             self.reject()
+        if self._machine is not None:
             self._image.take()
+            self._spares.give(self._machine, self._settled.table)
         self._machine = None
 
 

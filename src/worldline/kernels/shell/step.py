@@ -206,6 +206,8 @@ class Slot:
 
 Callback = Callable[[BuiltinContext], BuiltinResult]
 
+_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
 
 def callbacks(
     slot: Slot, state: TerminalState, *, absolute: bool, others: frozenset[str] = frozenset()
@@ -335,6 +337,9 @@ def _invoke(step: Step, call: Call, function: Builtin) -> Result:
         return Result("", f"{call.name}: {error.filename}: {error.strerror}\n", 1)
     except RecursionError:
         step.unknown.append(f"{call.name}: too deeply nested")
+    except _FAULTS as error:
+        # A fault in one of our commands must neither end the session nor pass for what the real program says.
+        step.unknown.append(f"{call.name}: {type(error).__name__} in the kernel: {error}")
     return Result()
 
 

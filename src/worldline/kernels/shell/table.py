@@ -15,7 +15,7 @@ from typing import Literal
 
 from worldline.domains.terminal.state import FileSpec, TerminalState
 
-__all__ = ["Kind", "Node", "STANDARD_DIRECTORIES", "STANDARD_LINKS", "Table", "declared_table", "owner_id", "parents"]
+__all__ = ["STANDARD_DIRECTORIES", "STANDARD_LINKS", "Kind", "Node", "Table", "declared_table", "owner_id", "parents"]
 
 Kind = Literal["file", "directory", "symlink", "fifo"]
 

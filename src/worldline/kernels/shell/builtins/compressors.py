@@ -12,9 +12,9 @@ import zstandard
 
 __all__ = [
     "FORMATS",
+    "SUFFIXES",
     "Format",
     "NotThisFormat",
-    "SUFFIXES",
     "compress",
     "decompress",
     "deflate",
