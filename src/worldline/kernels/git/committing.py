@@ -37,7 +37,7 @@ def write_commit(git: Git, tree: str, parents: Sequence[str], author: str, commi
     return git.repo.objects.write("commit", text.encode("utf-8", "surrogateescape"))
 
 
-def announce(git: Git, commit: Commit, *, amended_date: bool = False) -> None:
+def announce(git: Git, commit: Commit, *, dated: bool = False) -> None:
     """Say `[BRANCH NAME] SUBJECT` and what changed."""
     repo = git.repo
     branch = repo.branch or "detached HEAD"
@@ -45,7 +45,7 @@ def announce(git: Git, commit: Commit, *, amended_date: bool = False) -> None:
     git.say(f"[{branch}{first} {git.short(commit.sha)}] {commit.subject}\n")
     if take_apart(commit.author)[:2] != take_apart(commit.committer)[:2]:
         git.say(f" Author: {' <'.join(take_apart(commit.author)[:2])}>\n")
-    if amended_date or take_apart(commit.author)[2].seconds != take_apart(commit.committer)[2].seconds:
+    if dated:
         git.say(f" Date: {show_date(take_apart(commit.author)[2], 'default', git.call.now, git.zone)}\n")
     if len(commit.parents) > 1:
         return

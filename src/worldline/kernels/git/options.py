@@ -22,6 +22,9 @@ _HIDDEN = {
 }
 """Options that a command knows but does not list in its usage text."""
 
+_LAST_DEFAULT = ("--contains", "--no-contains", "--merged", "--no-merged")
+"""Options that mean HEAD where nothing follows."""
+
 
 @cache
 def usage(name: str) -> str:
@@ -136,7 +139,7 @@ class _Reader:
 
     def long(self, word: str) -> None:
         spelled, equals, value = word.partition("=")
-        name, option = self.match(spelled)
+        name, option = self.match(spelled, word)
         if name.startswith("--no-") and option.name == name.replace("--no-", "--", 1) and name not in self.table:
             if equals:
                 raise self.fail(f"option `{name[2:]}' takes no value", with_usage=False)
@@ -145,12 +148,15 @@ class _Reader:
         if equals and not option.value:
             raise self.fail(f"option `{name[2:]}' takes no value", with_usage=False)
         if option.value == "needed" and not equals:
+            if not self.words and option.name in _LAST_DEFAULT:
+                self.found.given.append((option.name, "HEAD"))
+                return
             if not self.words:
                 raise self.fail(f"option `{name[2:]}' requires a value", with_usage=False)
             value = self.words.pop(0)
         self.found.given.append((option.name, value))
 
-    def match(self, spelled: str) -> tuple[str, _Option]:
+    def match(self, spelled: str, word: str) -> tuple[str, _Option]:
         names = {**self.table}
         for known, option in self.table.items():
             if known.startswith("--no-"):
@@ -167,7 +173,7 @@ class _Reader:
         if len(pick) > 1:
             first, second = (known[2:] for known in pick[:2])
             raise self.fail(f"ambiguous option: {spelled[2:]} (could be --{first} or --{second})")
-        raise self.fail(f"unknown option `{self.quote}{spelled[2:]}'")
+        raise self.fail(f"unknown option `{self.quote}{word[2:]}'")
 
     def short(self, word: str) -> None:
         rest = word[1:]

@@ -21,7 +21,7 @@ def decorations(git: Git, *, full: bool = False) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     branch = repo.symbolic() if repo.head else None
     names = repo.refs()
-    order = sorted(names.items(), key=lambda item: _rank(item[0]))
+    order = sorted(names.items(), reverse=True)
     for name, sha in order:
         shown = name if full else re.sub(r"^refs/(?:heads|remotes|tags)/", "", name)
         target = repo.objects.peel(sha)
@@ -36,12 +36,6 @@ def decorations(git: Git, *, full: bool = False) -> dict[str, list[str]]:
             word += " -> " + (branch if full else branch.removeprefix("refs/heads/"))
         found.setdefault(head, []).insert(0, word)
     return found
-
-
-def _rank(name: str) -> tuple[int, str]:
-    kinds = ("refs/tags/", "refs/remotes/", "refs/heads/", "refs/stash")
-    place = next((index for index, kind in enumerate(kinds) if name.startswith(kind)), len(kinds))
-    return place, name
 
 
 @dataclass(slots=True)

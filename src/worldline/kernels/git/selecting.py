@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from worldline.kernels.git.changes import FileChange, compare
+from worldline.kernels.git.changes import FileChange, compare, find_renames
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.diffing import DiffOptions
 from worldline.kernels.git.failures import Failure
@@ -15,6 +15,7 @@ from worldline.kernels.git.pathspec import Pathspec
 from worldline.kernels.git.people import parse_date
 from worldline.kernels.git.pretty import Pretty
 from worldline.kernels.git.revisions import ambiguous, find, merge_bases, topological, walk
+from worldline.kernels.git.snapshot import Contents
 
 __all__ = ["Selection", "commit_changes", "is_path", "is_revision", "read_selection", "select"]
 
@@ -176,6 +177,10 @@ def _moment(git: Git, text: str) -> int:
     stamp = parse_date(text, git.zone)
     if stamp is not None:
         return stamp.seconds
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        stamp = parse_date(f"{text} {git.call.now.astimezone(git.zone):%H:%M:%S}", git.zone)
+        if stamp is not None:
+            return stamp.seconds
     ago = re.fullmatch(r"(\d+|a|an|one|last)[ .]+(second|minute|hour|day|week|month|year)s?(?:[ .]+ago)?", text)
     if ago is None:
         git.call.unknown("this form of a date")
@@ -326,7 +331,7 @@ def _simplified(git: Git, commits: list[Commit], found: Selection) -> list[Commi
     """Commits that change the given paths; of a merge only the side that agrees with it is followed."""
     assert found.paths is not None
     if found.follow:
-        git.call.unknown("--follow")
+        return _followed(git, commits, found)
     there = {commit.sha: commit for commit in commits}
     reached = set()
     todo = [sha for sha in (git.repo.objects.peel(sha) for sha in found.include or [git.repo.head or ""])]
@@ -347,6 +352,27 @@ def _simplified(git: Git, commits: list[Commit], found: Selection) -> list[Commi
             if (not commit.parents and own) or (commit.parents and not same):
                 kept.append(sha)
     return [commit for commit in commits if commit.sha in set(kept)]
+
+
+def _followed(git: Git, commits: list[Commit], found: Selection) -> list[Commit]:
+    """Commits that change one file, also under the names it had before."""
+    assert found.paths is not None
+    if len(found.paths.items) != 1:
+        raise Failure("--follow requires exactly one pathspec")
+    path, kept = found.paths.items[0].path, []
+    contents = Contents(git)
+    for commit in commits:
+        if len(commit.parents) > 1:
+            git.call.unknown("--follow through merges")
+        changes = commit_changes(git, commit, None)
+        change = next((c for c in changes if c.path == path), None)
+        if change is None:
+            continue
+        kept.append(commit)
+        if change.old is None:
+            moved = next((c for c in find_renames(changes, contents.blob) if c.path == path), change)
+            path = moved.old_path
+    return kept
 
 
 def commit_changes(git: Git, commit: Commit, paths: Pathspec | None, parent: int = 0) -> list[FileChange]:

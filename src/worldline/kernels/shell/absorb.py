@@ -112,7 +112,7 @@ def taint_unknown(
 
 def taint_repository(script: Script, table: Table, cwd: str) -> None:
     """Doubt a git repository once a git command went otherwise than computed, or could not be computed."""
-    if "git" not in script.programs:
+    if "git" not in script.programs or _only_reads_git(script):
         return
     top = next((place for place in (cwd, *reversed(parents(cwd))) if posixpath.join(place, ".git") in table.nodes), cwd)
     inside = posixpath.join(top, ".git")
@@ -124,6 +124,25 @@ def taint_repository(script: Script, table: Table, cwd: str) -> None:
             table.tainted[path] = "content"
         elif node.kind == "directory" and path.startswith(inside + "/"):
             table.open.add(path)
+
+
+_GIT_READS = frozenset(
+    "annotate blame cat-file check-ignore count-objects describe diff diff-tree for-each-ref fsck grep help log ls-files "
+    "ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var version whatchanged".split()
+)
+_GIT_READS_WORDS = (("stash", "list"), ("stash", "show"), ("bisect", "log"), ("worktree", "list"), ("reflog", "show"))
+
+
+def _only_reads_git(script: Script) -> bool:
+    """Whether no git command of a script changes its repository, whatever it answers."""
+    for command in script.analysis.commands:
+        if command.name != "git":
+            continue
+        words = [word or "" for word in command.args if not (word or "").startswith("-")]
+        bare = words == ["branch"] or words == ["tag"] or words == ["reflog"] or words == ["remote"]
+        if not words or not (words[0] in _GIT_READS or tuple(words[:2]) in _GIT_READS_WORDS or bare):
+            return False
+    return not script.analysis.is_opaque
 
 
 def _suspects(script: Script, *, ours: bool) -> Iterator[AnalyzedCommand]:

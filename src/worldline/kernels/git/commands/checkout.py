@@ -202,7 +202,8 @@ def _change(git: Git, change: _Change, *, explicit: bool, strict: bool = False) 
         git.call.unknown("an orphan branch or a merging checkout")
     name = change.target
     if name == "-":
-        name = previous_branch(repo, 1) or "@{-1}"
+        before = previous_branch(repo, 1)
+        name = before if before is not None and find_commit(repo, before) is not None else "@{-1}"
     elif re.fullmatch(r"@\{-\d+\}", name):
         name = previous_branch(repo, int(name[3:-1])) or name
     if change.create and bad_branch_name(change.create):

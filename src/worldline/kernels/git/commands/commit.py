@@ -57,7 +57,7 @@ def commit(git: Git, argv: list[str]) -> int:
         return _refuse_conflicts(git)
     if {"--dry-run", "--short", "--porcelain", "--long"} & {name for name, _ in options.given}:
         return _dry_run(git, options)
-    message, author = _given_message(git, options)
+    message, author, edits = _given_message(git, options)
     merging = repo.text("MERGE_HEAD")
     parents = _parents(git, amend)
     tree = repo.objects.write_tree(wanted.entries)
@@ -66,6 +66,8 @@ def commit(git: Git, argv: list[str]) -> int:
     if amend and "--allow-empty" not in options and len(parents) == 1 and tree == repo.objects.commit(parents[0]).tree:
         git.say(_nothing_to_amend(git))
         return 1
+    if edits:
+        message = _edit(git, message, options)
     return _record(git, options, kept, wanted, tree, parents, message, author)
 
 
@@ -161,8 +163,8 @@ def _from_commit(git: Git, name: str) -> Commit:
     return git.repo.objects.commit(sha)
 
 
-def _given_message(git: Git, options: Options) -> tuple[str, str]:
-    """The message before it is cleaned, and the author's line if another commit's is reused."""
+def _given_message(git: Git, options: Options) -> tuple[str, str, bool]:
+    """The message before it is cleaned, the author's line if another commit's is reused, and whether to edit it."""
     names = [name for name, _ in options.given]
     reuse = options.get("--reuse-message") or options.get("--reedit-message")
     head = git.repo.head
@@ -186,11 +188,9 @@ def _given_message(git: Git, options: Options) -> tuple[str, str]:
         message, edits = prepared or "", not (prepared and "--no-edit" in names)
         if git.repo.text("CHERRY_PICK_HEAD") is not None:
             author = _from_commit(git, "CHERRY_PICK_HEAD").author
-    if edits:
-        message = _edit(git, message, options)
     if "--reset-author" in options:
         author = ""
-    return message, author
+    return message, author, edits
 
 
 def _raw(text: str) -> str:
@@ -243,6 +243,7 @@ def _record(
     if author and (date or options.get("--author")):
         name, email, stamp = take_apart(author)
         author = git.author(date or f"@{stamp.seconds} {stamp.zone}", options.get("--author") or f"{name} <{email}>")
+    reused = bool(author)
     line = author or git.author(date, options.get("--author") or "")
     if "--signoff" in options:
         message = _signed(message, " <".join(take_apart(committer)[:2]) + ">")
@@ -261,7 +262,7 @@ def _record(
     repo.index = kept
     repo.save_index()
     if "--quiet" not in options:
-        announce(git, made, amended_date="--amend" in options or bool(date))
+        announce(git, made, dated=reused or bool(date))
     return 0
 
 

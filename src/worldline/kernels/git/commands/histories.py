@@ -9,7 +9,7 @@ from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.people import show_date, take_apart
 from worldline.kernels.git.pretty import Pretty
 from worldline.kernels.git.revisions import full_ref
-from worldline.kernels.git.selecting import Selection, read_selection
+from worldline.kernels.git.selecting import read_selection
 
 __all__ = ["show_history"]
 
@@ -26,20 +26,16 @@ def show_history(git: Git, words: list[str], *, ref: str = "", name: str = "") -
     pretty = Pretty(git)
     pretty.choose("oneline")
     pretty.abbreviate = True
-    plain = [word for word in words if not word.startswith("-")]
-    found = Selection()
-    options = [word for word in words if word.startswith("-")]
-    if plain and not ref:
-        name = plain[0]
+    found = read_selection(git, words, pretty, None, "reflog")
+    if found.names and not ref:
+        name = found.names[0]
         full = full_ref(git.repo, name)
-        if full is None or len(plain) > 1:
-            found = read_selection(git, plain, None, None, "reflog")
+        if full is None or len(found.names) > 1:
             git.call.unknown("the history of something else")
         ref = full
     ref, name = ref or "HEAD", name or "HEAD"
     if git.repo.head is None and ref == "HEAD":
         raise Failure(f"your current branch '{git.repo.branch}' does not have any commits yet")
-    found = read_selection(git, options, pretty, None, "reflog")
     if found.rest:
         raise Failure(f"unrecognized argument: {found.rest[0]}")
     if found.paths or found.grep or found.authors or found.graph:

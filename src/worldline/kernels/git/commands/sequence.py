@@ -11,7 +11,6 @@ from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.objects import Commit
 from worldline.kernels.git.options import Options, usage
-from worldline.kernels.git.people import take_apart
 from worldline.kernels.git.revisions import find_commit
 from worldline.kernels.git.selecting import is_revision, read_selection, select
 from worldline.kernels.git.threeway import lay_down, merge_trees
@@ -176,8 +175,7 @@ def _record(git: Git, name: str, commit: Commit, message: str, options: Options,
     if name == "cherry-pick" and "--ff" in options:
         git.call.unknown("--ff")
     repo.update("HEAD", sha, f"{name}: {made.subject}", who=who)
-    different = take_apart(made.author)[2].seconds != take_apart(made.committer)[2].seconds
-    announce(git, made, amended_date=different or name == "cherry-pick")
+    announce(git, made, dated=True)
     return 0
 
 

@@ -41,7 +41,7 @@ def stash(git: Git, argv: list[str]) -> int:
     if word == "list":
         if git.repo.resolve(_REF) is None:
             return 0
-        return show_history(git, rest, ref=_REF, name="stash")
+        return show_history(git, ["--format=%gd: %gs", *rest], ref=_REF, name="stash")
     if word == "show":
         return _show(git, rest)
     if word in ("pop", "apply"):
@@ -110,7 +110,7 @@ def _make(git: Git, options: Options, here: dict[str, TreeEntry], untracked: lis
     index_tree = objects.write_tree(repo.index.entries)
     staged = write_commit(git, index_tree, [head], author, committer, f"index on {base}\n")
     parents = [head, staged]
-    if untracked:
+    if {"--include-untracked", "--all"} & {name for name, _ in options.given}:
         found = {}
         for path in untracked:
             entry = git.tree.entry(path)
@@ -124,8 +124,7 @@ def _make(git: Git, options: Options, here: dict[str, TreeEntry], untracked: lis
         objects.write("blob", git.tree.data(path))
     message = options.get("--message")
     title = f"On {repo.branch or '(no branch)'}: {message}" if message else f"WIP on {base}"
-    text = title if message else title + "\n"
-    return write_commit(git, objects.write_tree(here), parents, author, committer, text), title
+    return write_commit(git, objects.write_tree(here), parents, author, committer, title), title
 
 
 def _chosen(git: Git, args: list[str]) -> int:
@@ -145,7 +144,9 @@ def _chosen(git: Git, args: list[str]) -> int:
             raise Failure(f"{args[0]} is not a valid reference", 1, "error: ")
         git.call.unknown("a stash that is no entry of the list")
     number = int(found[1])
-    if number >= len(lines):
+    if lines and number >= len(lines):
+        raise Failure(f"log for 'stash' only has {len(lines)} entries")
+    if not lines:
         raise Failure(f"stash@{{{number}}} is not a valid reference", 1, "error: ")
     return number
 
