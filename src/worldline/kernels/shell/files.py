@@ -293,6 +293,11 @@ class KernelFiles:
     def write(self, path: str, data: bytes) -> None:
         self._put(path, data, append=False)
 
+    def write_unknown(self, path: str, mode: int) -> None:
+        place = self._new(path)
+        self._disk.put(place, Node("file", mode & ~self._umask, self._uid, self._uid, self._now), b"")
+        self._table.tainted[place] = "content"
+
     def append(self, path: str, data: bytes) -> None:
         self._put(path, data, append=True)
 

@@ -65,6 +65,9 @@ class Files(Protocol):
 
     def write(self, path: str, data: bytes) -> None: ...
 
+    def write_unknown(self, path: str, mode: int) -> None:
+        """Make a file whose content is not known; whatever reads it becomes a guess."""
+
     def append(self, path: str, data: bytes) -> None: ...
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat: ...
