@@ -173,6 +173,14 @@ class Git:
             raise Failure("this operation must be run in a work tree")
         return Worktree(repo)
 
+    def need_repository(self) -> None:
+        """Fail where there is no repository."""
+        _ = self.repo
+
+    def need_tree(self) -> None:
+        """Fail where there is no working tree."""
+        _ = self.tree
+
     @property
     def prefix(self) -> str:
         """The working directory from the top of the working tree, with a slash at the end; empty at the top."""

@@ -64,11 +64,31 @@ def sort_refs(git: Git, refs: dict[str, str], keys: list[str]) -> list[tuple[str
 
 def expand_ref(git: Git, template: str, name: str, sha: str) -> str:
     """Fill a `--format` string of a list of refs."""
-    if re.search(r"%\((?:if|else|end|then|align|color)", template):
-        git.call.unknown("a conditional format of refs")
+    if re.search(r"%\((?:align|color)", template):
+        git.call.unknown("a format of refs with alignment or colours")
+    template = _conditions(git, template, name, sha)
     text = re.sub(r"%([0-9a-fA-F]{2})", lambda found: chr(int(found[1], 16)), template)
     text = re.sub(r"%\(([^)]*)\)", lambda found: _field(git, name, sha, found[1]), text)
     return text.replace("%%", "%")
+
+
+def _conditions(git: Git, template: str, name: str, sha: str) -> str:
+    """Decide what stands between `%(if)`, `%(then)`, `%(else)` and `%(end)`."""
+    pattern = r"%\(if(?::(equals|notequals)=([^)]*))?\)((?:(?!%\(if).)*?)%\(then\)((?:(?!%\(if).)*?)(?:%\(else\)((?:(?!%\(if).)*?))?%\(end\)"
+    while (found := re.search(pattern, template, re.DOTALL)) is not None:
+        value = expand_ref(git, found[3], name, sha)
+        holds = bool(value.strip())
+        if found[1]:
+            holds = (value == found[2]) == (found[1] == "equals")
+        chosen = found[4] if holds else found[5] or ""
+        template = template[: found.start()] + chosen + template[found.end() :]
+    if re.search(r"%\((?:if|then|else|end)", template):
+        raise (
+            Failure("format: %(if) atom used without a %(then) atom")
+            if "%(if" in template
+            else Failure("format: %(end) atom used without corresponding atom")
+        )
+    return template
 
 
 def _short_name(name: str) -> str:
@@ -79,7 +99,7 @@ def _stripped(name: str, way: str) -> str:
     side, _, count = way.partition("=")
     parts, number = name.split("/"), int(count)
     if side == "lstrip" or side == "strip":
-        return "/".join(parts[number:] if number >= 0 else parts[number:])
+        return "/".join(parts[number:])
     return "/".join(parts[: len(parts) - number] if number >= 0 else parts[:-number])
 
 

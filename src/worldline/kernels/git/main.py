@@ -10,20 +10,19 @@ from worldline.kernels.git.commands.adding import add, move, remove
 from worldline.kernels.git.commands.branches import branch, tag
 from worldline.kernels.git.commands.checkout import checkout, restore, switch
 from worldline.kernels.git.commands.commit import commit
+from worldline.kernels.git.commands.describing import blame, describe, grep, shortlog
+from worldline.kernels.git.commands.exchange import clone, fetch, push
 from worldline.kernels.git.commands.inspecting import (
-    cat_file,
     check_ignore,
     for_each_ref,
     fsck,
-    hash_object,
     ls_files,
-    ls_tree,
-    merge_base,
     rev_parse,
     show_ref,
     symbolic_ref,
 )
 from worldline.kernels.git.commands.merge import merge
+from worldline.kernels.git.commands.plumbing import cat_file, hash_object, ls_tree, merge_base
 from worldline.kernels.git.commands.resetting import clean, reset
 from worldline.kernels.git.commands.sequence import cherry_pick, rebase, revert
 from worldline.kernels.git.commands.setting import config, remote
@@ -31,6 +30,7 @@ from worldline.kernels.git.commands.showing import diff, log, reflog, rev_list, 
 from worldline.kernels.git.commands.starting import init
 from worldline.kernels.git.commands.stash import stash
 from worldline.kernels.git.commands.status import status
+from worldline.kernels.git.commands.worktrees import bisect, worktree
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.options import usage
@@ -44,6 +44,15 @@ Command = Callable[[Git, list[str]], int]
 
 _COMMANDS: dict[str, Command] = {
     "add": add,
+    "bisect": bisect,
+    "blame": blame,
+    "clone": clone,
+    "describe": describe,
+    "fetch": fetch,
+    "grep": grep,
+    "push": push,
+    "shortlog": shortlog,
+    "worktree": worktree,
     "branch": branch,
     "cat-file": cat_file,
     "check-ignore": check_ignore,

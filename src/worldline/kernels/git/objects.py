@@ -18,6 +18,8 @@ __all__ = ["Commit", "Objects", "Tag", "TreeEntry", "path_bytes", "path_text"]
 
 _KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 _SHORTEST = 4
+_COMPRESSION = 1
+"""What git compresses loose objects with: speed before size."""
 
 
 def path_text(data: bytes) -> str:
@@ -239,7 +241,7 @@ def _header(data: bytes) -> tuple[dict[str, list[str]], str]:
 @lru_cache(4096)
 def _encode(kind: str, data: bytes) -> tuple[str, bytes]:
     stored = ShaFile.from_raw_string(_KINDS[kind], data)
-    return stored.id.decode(), stored.as_legacy_object()
+    return stored.id.decode(), stored.as_legacy_object(_COMPRESSION)
 
 
 @lru_cache(4096)

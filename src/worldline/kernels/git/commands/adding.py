@@ -57,7 +57,7 @@ def add(git: Git, argv: list[str]) -> int:
     options = git.parse(
         "add", argv, "--verbose --all --update --dry-run --force --intent-to-add --ignore-errors --chmod --sparse"
     )
-    git.tree
+    git.need_tree()
     if "--intent-to-add" in options or "--chmod" in [name for name, _ in options.given]:
         git.call.unknown("these options of add")
     everything, update = "--all" in options, "--update" in options
@@ -123,9 +123,9 @@ def remove(git: Git, argv: list[str]) -> int:
     """Take files out of the index and the working tree."""
     options = git.parse("rm", argv, "--dry-run --quiet --cached --force -r --ignore-unmatch --sparse")
     if not options.args:
-        git.repo
+        git.need_repository()
         raise Failure("No pathspec was given. Which files should I remove?")
-    git.tree
+    git.need_tree()
     spec = git.pathspec(options.args)
     index = git.repo.index
     paths = [path for path in index.paths() if spec.matches(path)]

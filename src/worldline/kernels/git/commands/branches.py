@@ -7,6 +7,7 @@ import re
 from worldline.kernels.git.commands.checkout import bad_branch_name
 from worldline.kernels.git.commands.commit import editor_of
 from worldline.kernels.git.commands.status import detached_at, tracking
+from worldline.kernels.git.commands.worktrees import linked
 from worldline.kernels.git.committing import clean_message, split_message
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
@@ -68,8 +69,9 @@ def _list(git: Git, options: Options) -> int:
         if template is not None:
             git.call.unknown("a format of a detached HEAD")
         rows.append(("* ", f"(HEAD detached {detached_at(git)})", repo.head or "", ""))
+    elsewhere = {git.files.read(f"{repo.common}/worktrees/{tree}/HEAD").decode()[5:].strip() for tree, _ in linked(git)}
     for name, sha in ordered:
-        mark = "* " if name == repo.symbolic() else "  "
+        mark = "* " if name == repo.symbolic() else "+ " if name in elsewhere else "  "
         rows.append((mark, _short(name, everything), sha, name))
     if template is not None:
         git.say("".join(expand_ref(git, template, name, sha) + "\n" for _, _, sha, name in rows))

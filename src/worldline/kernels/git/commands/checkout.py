@@ -52,7 +52,7 @@ def checkout(git: Git, argv: list[str]) -> int:
         "checkout", argv, "-b -B -l --quiet --detach --force --ours --theirs --no-track --track --orphan --guess --progress "
         "--overwrite-ignore --merge --conflict"
     )  # fmt: skip
-    git.tree
+    git.need_tree()
     create = options.get("-b") or options.get("-B") or ""
     orphan = options.get("--orphan")
     args = list(options.args)
@@ -141,9 +141,6 @@ def _files(git: Git, words: list[str], source: str | None, options: Options) -> 
     if "--quiet" not in options and options.dashes is None:
         word = "path" if total == 1 else "paths"
         origin = "the index" if source is None else git.short(git.repo.tree_of(find(git.repo, source) or "") or "")
-        if source is not None:
-            sha = find_commit(git.repo, source)
-            origin = git.short(sha) if sha else origin
         git.warn(f"Updated {total} {word} from {origin}\n")
     return 0
 
@@ -175,7 +172,7 @@ def switch(git: Git, argv: list[str]) -> int:
         "switch", argv,
         "--create --force-create --quiet --detach --force --discard-changes --no-track --track --orphan --guess --progress --merge",
     )  # fmt: skip
-    git.tree
+    git.need_tree()
     create = options.get("--create") or options.get("--force-create") or ""
     orphan = options.get("--orphan")
     if not options.args and not create and orphan is None and "--detach" not in options:
@@ -354,7 +351,7 @@ def restore(git: Git, argv: list[str]) -> int:
     options = git.parse(
         "restore", argv, "--source --staged --worktree --quiet --ours --theirs --progress --overlay --ignore-unmerged"
     )
-    git.tree
+    git.need_tree()
     if not options.args:
         raise Failure("you must specify path(s) to restore")
     staged = "--staged" in options

@@ -40,7 +40,7 @@ def editor_of(git: Git) -> str:
 def commit(git: Git, argv: list[str]) -> int:
     """Record what is in the index."""
     options = git.parse("commit", argv, _SUPPORTED)
-    git.tree
+    git.need_tree()
     repo = git.repo
     amend = "--amend" in options
     if amend and repo.head is None:

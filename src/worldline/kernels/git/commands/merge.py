@@ -53,7 +53,7 @@ def abort_state(git: Git) -> None:
 def merge(git: Git, argv: list[str]) -> int:
     """Join another line of history."""
     options = git.parse("merge", argv, _SUPPORTED)
-    git.tree
+    git.need_tree()
     repo = git.repo
     if "--abort" in options or "--continue" in options or "--quit" in options:
         return _state(git, options)

@@ -28,7 +28,7 @@ def reset(git: Git, argv: list[str]) -> int:
     modes = [name for name, _ in options.given if name in ("--mixed", "--soft", "--hard", "--keep", "--merge")]
     mode = modes[-1] if modes else ""
     if mode != "--soft":
-        git.tree
+        git.need_tree()
     args, paths = list(options.args), None
     if options.dashes is not None:
         args, paths = options.args[: options.dashes], options.args[options.dashes :]
@@ -130,7 +130,7 @@ def _paths(git: Git, words: list[str], sha: str | None, options: Options) -> int
 def clean(git: Git, argv: list[str]) -> int:
     """Remove files that are not in the index."""
     options = git.parse("clean", argv, "--quiet --dry-run --force -d -x -X --exclude")
-    git.tree
+    git.need_tree()
     dry = "--dry-run" in options
     if "--exclude" in [name for name, _ in options.given]:
         git.call.unknown("clean --exclude")

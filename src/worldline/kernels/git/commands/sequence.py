@@ -39,7 +39,7 @@ def _run(git: Git, name: str, argv: list[str]) -> int:
         if failure.text.startswith("error: unknown"):
             raise Failure(usage(name).removesuffix("\n"), 129, "") from failure
         raise
-    git.tree
+    git.need_tree()
     repo = git.repo
     doing = {"--abort", "--continue", "--quit", "--skip"} & {key for key, _ in options.given}
     if doing:
@@ -207,7 +207,7 @@ def _resume(git: Git, name: str, doing: str) -> int:
 def rebase(git: Git, argv: list[str]) -> int:
     """Say that no rebase is under way; others are not simulated."""
     options = git.parse("rebase", argv, "--abort --continue --skip --quit")
-    git.repo
+    git.need_repository()
     if not options.given or git.repo.operation() == "rebase":
         git.call.unknown("rebase")
     raise Failure("No rebase in progress?")

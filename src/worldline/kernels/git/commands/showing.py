@@ -62,7 +62,7 @@ def log(git: Git, argv: list[str]) -> int:
     if "-h" in argv[:1]:
         git.say(usage("log"))
         return 129
-    git.repo
+    git.need_repository()
     found = read_selection(git, argv, pretty, diff_options, "log")
     if not found.include and not found.names and not found.everything and git.repo.head is None:
         raise Failure(f"your current branch '{git.repo.branch}' does not have any commits yet")
@@ -116,7 +116,7 @@ def show(git: Git, argv: list[str]) -> int:
         git.say(usage("show"))
         return 129
     pretty, options = _pretty(git), _options(git)
-    git.repo
+    git.need_repository()
     found = read_selection(git, argv, pretty, options, "show")
     names = found.names or ["HEAD"]
     if not found.names and git.repo.head is None:
@@ -279,7 +279,7 @@ def _diff_changes(git: Git, found: Selection, cached: bool) -> tuple[list[FileCh
         changes = [c for c in compare(old, index.entries) if c.path not in index.conflicts]
         changes += [FileChange(path, None, None, unmerged=True) for path in index.conflicts]
         return sorted(changes, key=lambda c: c.path.encode()), contents
-    git.tree
+    git.need_tree()
     here = against_index(git)
     for path in index.conflicts:
         entry = git.tree.entry(path)

@@ -9,7 +9,7 @@ from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.options import usage
 
-__all__ = ["init"]
+__all__ = ["init", "lay_out"]
 
 _HOOKS = (
     "applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-update", "pre-applypatch", "pre-commit",
@@ -35,7 +35,7 @@ def init(git: Git, argv: list[str]) -> int:
             branch = "master"
             if "--quiet" not in options:
                 git.warn(texts.DEFAULT_BRANCH)
-        _lay_out(git, directory, branch, bare)
+        lay_out(git, directory, branch, bare=bare)
     if "--quiet" not in options:
         word = "Reinitialized existing" if again else "Initialized empty"
         git.say(f"{word} Git repository in {directory}/\n")
@@ -48,7 +48,9 @@ def _make(git: Git, directory: str) -> None:
         git.files.mkdir(directory)
 
 
-def _lay_out(git: Git, directory: str, branch: str, bare: bool) -> None:
+def lay_out(git: Git, directory: str, branch: str, *, bare: bool) -> None:
+    """Write what a new repository holds."""
+    _make(git, directory)
     files = git.files
     for name in (
         "branches",
@@ -63,9 +65,8 @@ def _lay_out(git: Git, directory: str, branch: str, bare: bool) -> None:
     ):
         if not files.exists(f"{directory}/{name}"):
             files.mkdir(f"{directory}/{name}")
-    unknown = getattr(files, "write_unknown", None)
-    for hook in _HOOKS if unknown is not None else ():
-        unknown(f"{directory}/hooks/{hook}.sample", 0o755)
+    for hook in _HOOKS:
+        files.write_unknown(f"{directory}/hooks/{hook}.sample", 0o755)
     files.write(f"{directory}/description", texts.DESCRIPTION.encode())
     files.write(f"{directory}/info/exclude", texts.EXCLUDE.encode())
     files.write(f"{directory}/HEAD", f"ref: refs/heads/{branch}\n".encode())

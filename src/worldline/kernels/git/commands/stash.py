@@ -32,7 +32,7 @@ def stash(git: Git, argv: list[str]) -> int:
         git.say(usage("stash"))
         return 129
     word = argv[0] if argv and argv[0] in _COMMANDS else ""
-    git.tree
+    git.need_tree()
     if not word:
         return _push(git, argv, implied=True)
     rest = argv[1:]

@@ -39,7 +39,7 @@ def status(git: Git, argv: list[str]) -> int:
         "--renames --find-renames --no-renames --show-stash"
     )
     options = git.parse("status", argv, supported)
-    git.tree
+    git.need_tree()
     if "--show-stash" in options or options.get("--porcelain") in ("v2", "2") or "--verbose" in options:
         git.call.unknown("these options of status")
     untracked = untracked_mode(git, options)
