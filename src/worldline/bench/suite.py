@@ -191,5 +191,12 @@ def _offline(trajectories: Iterable[Trajectory]) -> Iterable[Trajectory]:
 
 
 def _started_from(trajectory: Trajectory, world: WorldSpec) -> Trajectory:
-    started = world.model_copy(update={"task": trajectory.world.task})
+    """Put a trajectory into another world. Whether streams came merged is the trajectory's own: it was recorded so."""
+    state = dict(world.initial_state)
+    recorded_shell = trajectory.world.initial_state.get("shell", {})
+    if all(turn.observation.merged for turn in trajectory.turns):
+        state["shell"] = {**state.get("shell", recorded_shell), "merged": True}
+    elif "shell" not in state and recorded_shell:
+        state["shell"] = recorded_shell
+    started = world.model_copy(update={"task": trajectory.world.task, "initial_state": state})
     return trajectory.model_copy(update={"world": started})
