@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from scipy import stats
 
 from worldline.domains import get_domain
-from worldline.engines.calibration import Calibration, Kind, Trust
+from worldline.engines.calibration import UNSEEN, Calibration, Kind, Trust
 from worldline.kernels import Kernel, build_kernel
 from worldline.memory import Memory
 from worldline.memory.index import footprint_key
@@ -18,8 +18,10 @@ __all__ = ["Counts", "calibrate", "count", "lower_bound"]
 
 QUANTILE = 0.1
 """The bound is exceeded with 90% posterior probability."""
-PRIOR_WEIGHT = 2.0
-"""How many observations the broader class is worth in a narrower one's estimate."""
+PRIOR_WEIGHT = 4.0
+"""How many answers the broader class is worth in a narrower one's estimate."""
+DOUBT = 0.5
+"""Wrong answers every class starts with (Jeffreys' share): what was seen seldom is never quite sure."""
 
 
 @dataclass
@@ -91,18 +93,24 @@ def lower_bound(n: int, exact: int, prior: float) -> float:
         prior: Rate of the broader class, worth `PRIOR_WEIGHT` answers.
     """
     right = exact + PRIOR_WEIGHT * prior
-    wrong = n - exact + PRIOR_WEIGHT * (1 - prior)
-    return float(stats.beta.ppf(QUANTILE, max(right, 1e-6), max(wrong, 1e-6)))
+    wrong = n - exact + PRIOR_WEIGHT * (1 - prior) + DOUBT
+    return float(stats.beta.ppf(QUANTILE, max(right, 1e-6), wrong))
 
 
 def _table(counts: Counts) -> dict[Kind, dict[str, Trust]]:
     table: dict[Kind, dict[str, Trust]] = {}
     for kind, name in sorted(counts.n):
         n, exact = counts.n[kind, name], counts.exact[kind, name]
-        prior = _prior(counts, kind, name)
-        lower = round(lower_bound(n, exact, prior), 4)
-        table.setdefault(kind, {})[name] = Trust(n=n, exact=exact, lower=lower)
+        kinds = table.setdefault(kind, {})
+        kinds[name] = _trust(n, exact, _prior(counts, kind, name))
+        if " " not in name:
+            unseen = UNSEEN if name == "*" else f"{name} {UNSEEN}"
+            kinds[unseen] = _trust(0, 0, exact / n)
     return table
+
+
+def _trust(n: int, exact: int, prior: float) -> Trust:
+    return Trust(n=n, exact=exact, lower=round(lower_bound(n, exact, prior), 4))
 
 
 def _prior(counts: Counts, kind: Kind, name: str) -> float:

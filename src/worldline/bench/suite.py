@@ -19,7 +19,7 @@ from worldline.errors import ConfigError, unknown_name
 from worldline.formats import read_trajectories
 from worldline.memory import Memory
 from worldline.recordings import path as recording_path
-from worldline.types import Source, Trajectory, WorldSpec, content_id
+from worldline.types import JsonDict, Source, Trajectory, WorldSpec, content_id
 
 __all__ = ["BENCH_ENGINES", "DEFAULT_ENGINES", "Suite", "engine_factory", "load_suite", "measure"]
 
@@ -193,9 +193,9 @@ def _offline(trajectories: Iterable[Trajectory]) -> Iterable[Trajectory]:
 def _started_from(trajectory: Trajectory, world: WorldSpec) -> Trajectory:
     """Put a trajectory into another world. Whether streams came merged is the trajectory's own: it was recorded so."""
     state = dict(world.initial_state)
-    recorded_shell = trajectory.world.initial_state.get("shell", {})
+    recorded_shell: JsonDict = trajectory.world.initial_state.get("shell") or {}
     if all(turn.observation.merged for turn in trajectory.turns):
-        state["shell"] = {**state.get("shell", recorded_shell), "merged": True}
+        state["shell"] = {**(state.get("shell") or recorded_shell), "merged": True}
     elif "shell" not in state and recorded_shell:
         state["shell"] = recorded_shell
     started = world.model_copy(update={"task": trajectory.world.task, "initial_state": state})

@@ -1,8 +1,8 @@
 """Measured trust: how often each kind of answer was exactly right on the dev split of real recordings.
 
 `worldline calibrate` counts, per class, how many answers were given and how many were exact, and stores a lower
-confidence bound; engines only read. A compound action takes its weakest class. A class never seen falls back
-from `name -flags` to `name` and then to the bound of all classes together.
+confidence bound; engines only read. A compound action takes its weakest class. A class that was never measured
+takes the bound of an unseen class of its program (`NAME ?`), or of an unseen program (`?`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from pydantic import Field, ValidationError
 from worldline.errors import ConfigError
 from worldline.types import Frozen, JsonDict
 
-__all__ = ["Calibration", "Kind", "Trust", "load_calibration", "shipped_calibration"]
+__all__ = ["UNSEEN", "Calibration", "Kind", "Trust", "load_calibration", "shipped_calibration"]
 
 Kind = Literal["kernel", "guess", "state", "stateless", "action", "generated"]
 """`kernel`: known answers of the kernel; `guess`: its unknown ones; `state`, `stateless`, `action`: recalls by
 how they matched; `generated`: a model's answers."""
+
+UNSEEN = "?"
+"""In a class name: one that was never measured."""
 
 _UNMEASURED: dict[Kind, float] = {
     "kernel": 0.6,
@@ -58,7 +61,7 @@ class Calibration(Frozen):
 
     @staticmethod
     def _bound(table: dict[str, Trust], kind: Kind, name: str) -> float:
-        for key in (name, name.split(" ", 1)[0], "*"):
+        for key in (name, f"{name.split(' ', 1)[0]} {UNSEEN}", UNSEEN, "*"):
             if key in table:
                 return table[key].lower
         return _UNMEASURED[kind]
