@@ -8,7 +8,7 @@ import re
 from worldline.kernels.shell.builtins.base import Call, FileStat
 from worldline.kernels.shell.builtins.messages import strerror
 from worldline.kernels.shell.builtins.modes import ModeError, apply_mode
-from worldline.kernels.shell.builtins.rsync_filters import excluded
+from worldline.kernels.shell.builtins.rsync_deletion import Remover
 from worldline.kernels.shell.builtins.rsync_list import Entry
 from worldline.kernels.shell.builtins.rsync_options import Refusal, RsyncOptions
 from worldline.kernels.shell.builtins.textio import restore
@@ -38,19 +38,19 @@ class Transfer:
         self.failed = False
         self._fresh = False
         """Whether the destination was made by this transfer."""
-        self._deleted: list[str] = []
+        self._remover = Remover(call, options, self._place, dry=self._dry)
         self._skipped: list[str] = []
         self._changes: list[str] = []
         self._times: list[tuple[str, Entry]] = []
         self._before: dict[str, FileStat | None] = {}
-        self._gone: set[str] = set()
-        """Paths that a dry run would have deleted."""
 
     def lines(self) -> list[str]:
         """What is shown of the changes: deletions come first, since they are told at once."""
         if self._options.on("q"):
             return []
-        return [*self._deleted, *self._skipped, *self._changes]
+        late = self._options.on("delete-after") or self._options.on("delete-delay")
+        told = self._remover.lines
+        return [*self._skipped, *self._changes, *told] if late else [*told, *self._skipped, *self._changes]
 
     def create(self) -> None:
         """Make the destination directory."""
@@ -86,8 +86,8 @@ class Transfer:
                     1,
                 )
             for entry in entries:
-                if entry.content:
-                    self._delete_extra(entry.path, names)
+                if entry.content and self._existing(entry.path) is not None and not (entry.path == "." and self._fresh):
+                    self._remover.extra(entry.path, names)
         sent = []
         skipped: list[str] = []
         for entry in entries:
@@ -112,7 +112,7 @@ class Transfer:
         return self._root if path == "." else posixpath.join(self._root, path)
 
     def _existing(self, path: str) -> FileStat | None:
-        if self._dry and (self._fresh or path in self._gone):
+        if self._dry and (self._fresh or path in self._remover.gone):
             return None
         try:
             return self._files.stat(self._place(path), follow=False)
@@ -196,8 +196,8 @@ class Transfer:
             return
         if not same:
             if old is not None:
-                self._backup(entry.path)
-                self._discard(place)
+                self._remover.backup(entry.path)
+                self._remover.discard(place)
             self._files.symlink(entry.target, place)
         if self._options.on("t") and (entry.mtime != self._call.now or changes[2] == "t"):
             # The time of a link itself shows in few places, and cannot be set here.
@@ -222,9 +222,9 @@ class Transfer:
         if self._dry:
             return
         if old is not None:
-            self._backup(entry.path)
+            self._remover.backup(entry.path)
             if not self._options.on("inplace"):
-                self._discard(place)
+                self._remover.discard(place)
         self._files.write(place, content)
         self._attributes(entry, place, old, fresh=True)
 
@@ -290,76 +290,6 @@ class Transfer:
             self._times.append((place, entry))
         elif now.mtime != entry.mtime:
             files.utime(place, entry.mtime)
-
-    # --- deletion and backups
-
-    def _delete_extra(self, path: str, names: set[str]) -> None:
-        if self._existing(path) is None or (path == "." and self._fresh):
-            return
-        place = self._place(path)
-        if self._files.stat(place).kind != "directory":
-            return
-        found = []
-        for name in self._files.list(place):
-            below = name if path == "." else f"{path}/{name}"
-            if below not in names:
-                found.append((below, self._files.stat(posixpath.join(place, name), follow=False)))
-        found.sort(key=lambda pair: (pair[1].kind == "directory", pair[0].encode()), reverse=True)
-        for below, stat in found:
-            self._delete(below, stat)
-
-    def _delete(self, path: str, stat: FileStat) -> bool:
-        """Delete what the source lacks; returns whether it is gone."""
-        directory = stat.kind == "directory"
-        protected = not self._options.on("delete-excluded") and excluded(
-            self._options.rules, path, directory=directory, receiver=True
-        )
-        if protected or (self._options.on("b") and not directory and path.endswith(self._options.suffix or "~")):
-            return False
-        place = self._place(path)
-        if directory:
-            inside = [
-                (f"{path}/{name}", self._files.stat(posixpath.join(place, name), follow=False))
-                for name in self._files.list(place)
-            ]
-            inside.sort(key=lambda pair: (pair[1].kind == "directory", pair[0].encode()), reverse=True)
-            gone = [self._delete(below, found) for below, found in inside]
-            if not all(gone):
-                self._call.unknown("a directory that cannot be emptied")
-        if self._options.on("i"):
-            self._deleted.append(f"*deleting   {path}{'/' if directory else ''}\n")
-        elif self._options.on("v"):
-            self._deleted.append(f"deleting {path}{'/' if directory else ''}\n")
-        self._gone.add(path)
-        if not self._dry:
-            if not directory:
-                self._backup(path)
-            self._discard(place)
-        return True
-
-    def _backup(self, path: str) -> None:
-        options = self._options
-        place = self._place(path)
-        if options.backup_dir is None and not options.on("b"):
-            return
-        if options.backup_dir is None:
-            self._files.rename(place, place + (options.suffix if options.suffix is not None else "~"))
-            return
-        root = self._root if not self.single else posixpath.dirname(self._root) or "."
-        kept = posixpath.join(root, options.backup_dir, path if not self.single else posixpath.basename(place))
-        kept += options.suffix or ""
-        missing = []
-        folder = posixpath.dirname(kept)
-        while folder and not self._files.exists(folder):
-            missing.append(folder)
-            folder = posixpath.dirname(folder)
-        for name in reversed(missing):
-            self._files.mkdir(name, 0o700 if name == missing[-1] else 0o777 & ~self._call.umask)
-        self._files.rename(place, kept)
-
-    def _discard(self, place: str) -> None:
-        if self._files.exists(place, follow=False):
-            self._files.remove(place)
 
     # --- messages
 
