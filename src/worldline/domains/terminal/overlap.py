@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from rapidfuzz.distance import LCSseq
 
 __all__ = ["TOKEN_CAP", "rouge_l"]
 
@@ -26,20 +26,4 @@ def rouge_l(predicted: str, truth: str, *, cap: int = TOKEN_CAP) -> float:
     left, right = predicted.split(None, cap)[:cap], truth.split(None, cap)[:cap]
     if not left or not right:
         return float(not left and not right)
-    return 2 * _lcs_length(left, right) / (len(left) + len(right))
-
-
-def _lcs_length(left: Sequence[str], right: Sequence[str]) -> int:
-    """Length of the longest common subsequence, bit-parallel (Hyyrö 2004): one big-integer step per token.
-
-    It stands here, and not in an optional library, because comparing belongs to the core.
-    """
-    positions: dict[str, int] = {}
-    for index, token in enumerate(left):
-        positions[token] = positions.get(token, 0) | 1 << index
-    full = (1 << len(left)) - 1
-    row = full
-    for token in right:
-        matched = row & positions.get(token, 0)
-        row = (row + matched | row - matched) & full
-    return len(left) - row.bit_count()
+    return 2 * LCSseq.similarity(left, right) / (len(left) + len(right))
