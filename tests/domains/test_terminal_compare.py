@@ -1,4 +1,4 @@
-from functools import lru_cache
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -124,7 +124,7 @@ def test_rouge_of_empty_texts() -> None:
 words = st.lists(st.sampled_from(["a", "b", "c", "dd"]), max_size=60)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _lcs(left: tuple[str, ...], right: tuple[str, ...]) -> int:
     """The textbook recursion."""
     if not left or not right:
