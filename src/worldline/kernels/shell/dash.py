@@ -44,7 +44,7 @@ _BASHISMS = (
     (re.compile(r"(?:^|[;&|\s])function\s"), "function"),
     (re.compile(r"(?:^|[;&|\s])\(\("), "(( ))"),
     (re.compile(r"\$'"), "$'...'"),
-    (re.compile(r"\w+\+?=\("), "arrays"),
+    (re.compile(r"\w\+?=\("), "arrays"),
     (re.compile(r"\$\{!?\w+(?:\[|\^|,|//?|:\d|: |@)|\$\{!"), "${...} of bash"),
     (re.compile(r"\{[^\s{}$'\"]*(?:,|\.\.)[^\s{}'\"]*\}"), "brace expansion"),
     (

@@ -118,9 +118,9 @@ _FEATURES = (
     ("arithmetic", re.compile(r"\(\(")),
     ("condition", re.compile(r"\[\[ ")),
     ("background", re.compile(r"(?<![&>|])&(?![&>])")),
-    ("array", re.compile(r"\w+\+?=\(|\$\{!?\w+\[")),
+    ("array", re.compile(r"\w\+?=\(|\$\{!?\w+\[")),
     ("parameter", re.compile(r"\$\{\w+[^}\w\[]|\$\{[#!]")),
-    ("function", re.compile(r"\w+\s*\(\)")),
+    ("function", re.compile(r"\w[ \t]*\(\)")),
     ("brace", re.compile(r"\{[^\s{}$]*(?:,|\.\.)[^\s{}]*\}")),
     ("glob", re.compile(r"(?<![\\$?{\[])[*?](?![)}])")),
 )

@@ -206,7 +206,7 @@ class Slot:
 
 Callback = Callable[[BuiltinContext], BuiltinResult]
 
-_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def callbacks(
