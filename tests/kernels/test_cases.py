@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ def _recorded(path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(("case", "row"), _load())
 def test_case(case: dict[str, Any], row: dict[str, Any] | None) -> None:
     assert row is not None, "not recorded: run scripts/record_kernel_cases.py"
+    if sys.version_info[:2] != (3, 11) and any("python" in command for command in case["commands"]):
+        pytest.skip("the Python kernel words errors as the running interpreter does; the recorded one is 3.11")
     kernel = ShellKernel(WorldSpec(domain="terminal", initial_state=case.get("world") or {}))
     for command, turn in zip(case["commands"], row["turns"], strict=True):
         truth = Observation.model_validate(turn)

@@ -104,6 +104,7 @@ def test_what_the_session_determines_same_programs():
     check_determined(Path("/"), DETERMINED)
 
 
+@pytest.mark.full
 def test_what_the_session_determines_other_programs(variant_root):
     check_determined(
         variant_root, [*DETERMINED, ("bash --version | head -n 1", False), ("cat /etc/debian_version", False)]
