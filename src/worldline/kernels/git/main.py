@@ -11,9 +11,10 @@ from worldline.kernels.git.commands.branches import branch, tag
 from worldline.kernels.git.commands.checkout import checkout, restore, switch
 from worldline.kernels.git.commands.commit import commit
 from worldline.kernels.git.commands.describing import blame, describe, grep, shortlog
-from worldline.kernels.git.commands.exchange import clone, fetch, push
+from worldline.kernels.git.commands.exchange import clone, fetch, ls_remote, pull, push
 from worldline.kernels.git.commands.inspecting import (
     check_ignore,
+    count_objects,
     for_each_ref,
     fsck,
     ls_files,
@@ -61,6 +62,9 @@ _COMMANDS: dict[str, Command] = {
     "clean": clean,
     "commit": commit,
     "config": config,
+    "count-objects": count_objects,
+    "ls-remote": ls_remote,
+    "pull": pull,
     "for-each-ref": for_each_ref,
     "fsck": fsck,
     "hash-object": hash_object,
@@ -194,6 +198,8 @@ def _command(git: Git, name: str, argv: list[str]) -> int:
         if any(char in alias for char in "'\"\\") or not words:
             git.call.unknown("an alias with quotes")
         return _command(git, words[0], [*words[1:], *argv])
+    if not git.settings.flag("core.quotepath", True):
+        git.call.unknown("unquoted paths")
     command = _COMMANDS.get(name)
     if command is not None:
         return command(git, argv)

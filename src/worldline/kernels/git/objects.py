@@ -94,12 +94,13 @@ class Objects:
         self._files, self._directory, self._unknown = files, directory, unknown
         self._known: dict[str, tuple[str, bytes]] = {}
 
-    def _path(self, sha: str) -> str:
+    def path(self, sha: str) -> str:
+        """Where an object lies."""
         return f"{self._directory}/{sha[:2]}/{sha[2:]}"
 
     def has(self, sha: str) -> bool:
         """Whether an object is there."""
-        return sha in self._known or self._files.exists(self._path(sha))
+        return sha in self._known or self._files.exists(self.path(sha))
 
     def read(self, sha: str) -> tuple[str, bytes]:
         """Return kind and content of an object.
@@ -109,11 +110,11 @@ class Objects:
         """
         found = self._known.get(sha)
         if found is None:
-            if not self._files.exists(self._path(sha)):
+            if not self._files.exists(self.path(sha)):
                 if self._packed():
                     self._unknown("packed objects")
                 raise Failure(f"bad object {sha}")
-            found = self._known[sha] = _decode(self._files.read(self._path(sha)))
+            found = self._known[sha] = _decode(self._files.read(self.path(sha)))
         return found
 
     def _packed(self) -> bool:
@@ -127,8 +128,8 @@ class Objects:
             folder = f"{self._directory}/{sha[:2]}"
             if not self._files.exists(folder):
                 self._files.mkdir(folder)
-            self._files.write(self._path(sha), stored)
-            self._files.chmod(self._path(sha), 0o444)
+            self._files.write(self.path(sha), stored)
+            self._files.chmod(self.path(sha), 0o444)
         self._known[sha] = (kind, data)
         return sha
 

@@ -118,6 +118,8 @@ def _take(git: Git, found: Selection, words: list[str]) -> bool:
     if word in takes and not equals and len(words) > 1:
         words[:2] = [word + ("" if word == "-n" else "=") + words[1]]
         return _take(git, found, words)
+    if word == "-n":
+        raise Failure("-n requires an argument", 128, "error: ")
     if number:
         found.limit = int(next(part for part in number.groups() if part is not None))
     elif key == "--skip":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_BRANCH", "DESCRIPTION", "DETACHED", "EXCLUDE"]
+__all__ = ["DEFAULT_BRANCH", "DESCRIPTION", "DETACHED", "EMPTY_AMEND", "EXCLUDE"]
 
 DESCRIPTION = "Unnamed repository; edit this file 'description' to name the repository.\n"
 EXCLUDE = (
@@ -43,4 +43,9 @@ DETACHED = (
     "\n"
     "Turn off this advice by setting config variable advice.detachedHead to false\n"
     "\n"
+)
+EMPTY_AMEND = (
+    "You asked to amend the most recent commit, but doing so would make\n"
+    "it empty. You can repeat your command with --allow-empty, or you can\n"
+    'remove the commit entirely with "git reset HEAD^".\n'
 )

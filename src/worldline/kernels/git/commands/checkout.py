@@ -91,7 +91,7 @@ def _only_paths(git: Git, args: list[str]) -> bool:
     if word == "-":
         return False
     is_rev = find(git.repo, word) is not None
-    if is_rev and len(args) == 1 and is_path(git, word) and not word.startswith(":"):
+    if is_rev and len(args) > 1 and is_path(git, word) and not word.startswith(":"):
         raise _both(word)
     if is_rev:
         return False

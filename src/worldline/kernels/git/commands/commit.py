@@ -15,6 +15,7 @@ from worldline.kernels.git.options import Options
 from worldline.kernels.git.people import parse_date, take_apart
 from worldline.kernels.git.revisions import find_commit
 from worldline.kernels.git.snapshot import take_status
+from worldline.kernels.git.texts import EMPTY_AMEND
 from worldline.kernels.shell.builtins.textio import restore, stdin, unescape
 
 __all__ = ["commit", "editor_of"]
@@ -63,16 +64,12 @@ def commit(git: Git, argv: list[str]) -> int:
     tree = repo.objects.write_tree(wanted.entries)
     if not amend and merging is None and "--allow-empty" not in options and _same_tree(git, tree):
         return _nothing(git, options, kept)
-    if amend and "--allow-empty" not in options and len(parents) == 1 and tree == repo.objects.commit(parents[0]).tree:
-        git.say(_nothing_to_amend(git))
-        return 1
+    before = repo.objects.commit(parents[0]).tree if parents else repo.objects.write_tree({})
+    if amend and "--allow-empty" not in options and len(parents) < 2 and tree == before:
+        return _nothing(git, options, kept, amend=True)
     if edits:
         message = _edit(git, message, options)
     return _record(git, options, kept, wanted, tree, parents, message, author)
-
-
-def _nothing_to_amend(git: Git) -> str:
-    return git.call.unknown("an amended commit that becomes empty")
 
 
 def _stage(git: Git, options: Options) -> tuple[Index, Index]:
@@ -126,7 +123,7 @@ def _dry_run(git: Git, options: Options) -> int:
     if "--short" in options or "--porcelain" in options:
         git.say(short_status(git, found, "--branch" in options, "--porcelain" in options, "--null" in options))
     else:
-        git.say(long_status(git, found, mode))
+        git.say(long_status(git, found, mode, commit=True))
     return 0 if found.staged or git.repo.operation() == "merge" else 1
 
 
@@ -144,7 +141,7 @@ def _same_tree(git: Git, tree: str) -> bool:
     return tree == head if head is not None else not git.repo.index.entries
 
 
-def _nothing(git: Git, options: Options, kept: Index) -> int:
+def _nothing(git: Git, options: Options, kept: Index, *, amend: bool = False) -> int:
     mode = untracked_mode(git, options)
     git.repo.index = kept
     if "--all" in options or options.args:
@@ -152,7 +149,10 @@ def _nothing(git: Git, options: Options, kept: Index) -> int:
     found = take_status(git, untracked=mode)
     if git.repo.operation() == "cherry-pick":
         git.call.unknown("an empty cherry-pick")
-    git.say(long_status(git, found, mode))
+    if amend:
+        found.staged = []
+        git.warn(EMPTY_AMEND)
+    git.say(long_status(git, found, mode, commit=True, amend=amend))
     return 1
 
 
@@ -239,12 +239,12 @@ def _record(
     if cleanup != "verbatim":
         message = clean_message(message, comments=cleanup == "strip" or (cleanup == "default" and not edited))
     date = _date(git, options)
-    committer = git.committer()
     if author and (date or options.get("--author")):
         name, email, stamp = take_apart(author)
         author = git.author(date or f"@{stamp.seconds} {stamp.zone}", options.get("--author") or f"{name} <{email}>")
     reused = bool(author)
     line = author or git.author(date, options.get("--author") or "")
+    committer = git.committer()
     if "--signoff" in options:
         message = _signed(message, " <".join(take_apart(committer)[:2]) + ">")
     if not message.strip() and "--allow-empty-message" not in options:

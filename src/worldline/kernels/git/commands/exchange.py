@@ -5,17 +5,18 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 
+from worldline.kernels.git.commands.merge import merge
 from worldline.kernels.git.commands.starting import lay_out
 from worldline.kernels.git.config import Settings
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.options import Options
 from worldline.kernels.git.repository import ZERO, Repository
-from worldline.kernels.git.revisions import ancestors, find, full_ref
+from worldline.kernels.git.revisions import ancestors, find, full_ref, upstream_of
 from worldline.kernels.git.settings_file import set_value
 from worldline.kernels.git.switching import force_tree
 
-__all__ = ["clone", "fetch", "push"]
+__all__ = ["clone", "fetch", "ls_remote", "pull", "push"]
 
 _NO_ACCESS = (
     "'{url}' does not appear to be a git repository\nfatal: Could not read from remote repository.\n\n"
@@ -154,6 +155,8 @@ def _send(git: Git, other: Repository, source: str, target: str, name: str) -> t
     if not source:
         if before is None:
             git.call.unknown("a deletion of what is not there")
+        if other.symbolic() == target:
+            git.call.unknown("a deletion of the current branch")
         other.delete_ref(target)
         if configured and tracked and repo.resolve(tracked):
             repo.delete_ref(tracked)
@@ -221,6 +224,46 @@ def fetch(git: Git, argv: list[str]) -> int:
         for before, sha, short in lines:
             what = " * [new branch]     " if before is None else f"   {git.short(before)}..{git.short(sha)} "
             git.warn(f"{what} {short:<{width}} -> {name}/{short}\n")
+    return 0
+
+
+def pull(git: Git, argv: list[str]) -> int:
+    """Get commits of another repository and go on to them."""
+    options = git.parse("pull", argv, "--quiet --ff-only --ff")
+    repo = git.repo
+    if len(options.args) > 1 or "--no-ff" in [name for name, _ in options.given]:
+        git.call.unknown("these options of pull")
+    name = options.args[0] if options.args else git.settings.get(f"branch.{repo.branch}.remote") or "origin"
+    upstream = upstream_of(repo, repo.branch or "")
+    quiet = ["--quiet"] if "--quiet" in options else []
+    if _open(git, git.settings.get(f"remote.{name}.url") or name, repo.worktree or git.call.cwd) is None:
+        raise Failure(_NO_ACCESS.format(url=git.settings.get(f"remote.{name}.url") or name), 1)
+    if upstream is None or options.args:
+        git.call.unknown("a pull of another branch")
+    fetch(git, quiet)
+    theirs, head = repo.resolve(upstream), repo.head
+    if theirs is None or head is None:
+        git.call.unknown("a pull of nothing")
+    if head not in ancestors(repo, [theirs]) and theirs not in ancestors(repo, [head]):
+        git.call.unknown("a pull of a branch that went elsewhere")
+    return merge(git, [*quiet, upstream.removeprefix("refs/remotes/")])
+
+
+def ls_remote(git: Git, argv: list[str]) -> int:
+    """List refs of another repository."""
+    options = git.parse("ls-remote", argv, "--heads --tags --quiet")
+    name = options.args[0] if options.args else "origin"
+    if len(options.args) != 1:
+        git.call.unknown("these options of ls-remote")
+    _, other = _remote(git, name)
+    kinds = [f"refs/{kind}/" for kind in ("heads", "tags") if f"--{kind}" in options]
+    refs = {name: sha for name, sha in other.refs().items() if not kinds or name.startswith(tuple(kinds))}
+    if other.head and not kinds:
+        git.say(f"{other.head}\tHEAD\n")
+    for ref, sha in refs.items():
+        git.say(f"{sha}\t{ref}\n")
+        if other.objects.kind(sha) == "tag":
+            git.say(f"{other.objects.peel(sha)}\t{ref}^{{}}\n")
     return 0
 
 

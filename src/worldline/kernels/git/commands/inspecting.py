@@ -21,9 +21,14 @@ from worldline.kernels.git.selecting import is_path
 from worldline.kernels.shell.builtins.textio import stdin
 
 __all__ = [
+    "count_objects",
     "check_ignore", "for_each_ref", "fsck", "ls_files", "rev_parse",
     "show_ref", "symbolic_ref",
 ]  # fmt: skip
+
+
+_BLOCK = 4096
+"""Bytes of a disk block."""
 
 
 def rev_parse(git: Git, argv: list[str]) -> int:
@@ -372,6 +377,16 @@ def fsck(git: Git, argv: list[str]) -> int:
         git.warn(f"notice: HEAD points to an unborn branch ({repo.branch})\n")
         if not repo.refs():
             git.warn("notice: No default references\n")
+    return 0
+
+
+def count_objects(git: Git, argv: list[str]) -> int:
+    """Count loose objects and the disk blocks they take."""
+    if argv:
+        git.call.unknown("options of count-objects")
+    names = git.repo.objects.all()
+    sizes = [git.files.stat(git.repo.objects.path(sha)).size for sha in names]
+    git.say(f"{len(names)} objects, {sum(-(-size // _BLOCK) * _BLOCK for size in sizes) // 1024} kilobytes\n")
     return 0
 
 

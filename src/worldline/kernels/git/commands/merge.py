@@ -11,7 +11,8 @@ from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.options import Options
 from worldline.kernels.git.patch import PatchStyle
-from worldline.kernels.git.revisions import ancestors, find_commit, full_ref, merge_bases, upstream_of
+from worldline.kernels.git.pretty import Pretty
+from worldline.kernels.git.revisions import ancestors, find_commit, full_ref, merge_bases, upstream_of, walk
 from worldline.kernels.git.snapshot import Contents
 from worldline.kernels.git.statistics import count, stat, summary
 from worldline.kernels.git.switching import apply_tree, force_tree
@@ -97,7 +98,7 @@ def _join(git: Git, options: Options, name: str, head: str, sha: str) -> int:
     only = "--ff-only" in given or git.settings.get("merge.ff") == "only"
     squash = "--squash" in options
     if sha in ancestors(repo, [head]):
-        git.say("" if quiet else "Already up to date.\n")
+        git.say("" if quiet else "Already up to date. (nothing to squash)\n" if squash else "Already up to date.\n")
         return 0
     forward = head in ancestors(repo, [sha])
     if forward and not no_forward:
@@ -127,10 +128,13 @@ def _forward(git: Git, options: Options, name: str, head: str, sha: str) -> int:
     objects = repo.objects
     apply_tree(git, objects.flat(objects.commit(head).tree), objects.flat(objects.commit(sha).tree), "merge")
     repo.save_index()
-    if "--squash" in options:
-        git.call.unknown("a squashed fast-forward")
     if not quiet:
         git.say("Fast-forward\n")
+    if "--squash" in options:
+        _squash(git, head, sha, quiet)
+        if not quiet and _shows_stat(git, options):
+            show_stat(git, head, sha)
+        return 0
     repo.put("ORIG_HEAD", head + "\n")
     repo.update("HEAD", sha, f"merge {name}: Fast-forward", who=git.who())
     if not quiet and _shows_stat(git, options):
@@ -177,13 +181,16 @@ def _three_way(git: Git, options: Options, name: str, commits: tuple[str, str, s
         git.warn(failure.text)
         git.say("Merge with strategy ort failed.\n")
         return 2
-    if "--quiet" not in options:
-        git.say("".join(merged.messages))
+    git.say("".join(merged.messages))
     text = "\n\n".join(part.rstrip("\n") for part in options.all("--message")) or _title(git, name)
     if not squash:
         repo.put("ORIG_HEAD", head + "\n")
     if squash:
-        git.call.unknown("a squashed merge")
+        _squash(git, head, sha, "--quiet" in options)
+        if merged.conflicts:
+            git.call.unknown("a squashed merge with conflicts")
+        git.warn("Automatic merge went well; stopped before committing as requested\n")
+        return 0
     if merged.conflicts:
         _stop(git, sha, text, [*merged.conflicts], options)
         return 1
@@ -203,6 +210,15 @@ def _three_way(git: Git, options: Options, name: str, commits: tuple[str, str, s
         if _shows_stat(git, options):
             show_stat(git, head, made)
     return 0
+
+
+def _squash(git: Git, head: str, sha: str, quiet: bool) -> None:
+    """Prepare the message of a commit that takes in others without being a merge."""
+    pretty = Pretty(git)
+    texts = [pretty.text(commit) + "\n" for commit in walk(git.repo, [sha], [head])]
+    git.repo.put("SQUASH_MSG", "Squashed commit of the following:\n\n" + "\n".join(texts))
+    if not quiet:
+        git.say("Squash commit -- not updating HEAD\n")
 
 
 def _needs_editor(git: Git, options: Options) -> None:

@@ -32,7 +32,7 @@ def reset(git: Git, argv: list[str]) -> int:
     args, paths = list(options.args), None
     if options.dashes is not None:
         args, paths = options.args[: options.dashes], options.args[options.dashes :]
-    target = "HEAD"
+    target, named = "HEAD", bool(args)
     if args and (options.dashes is not None or find(repo, args[0]) is not None or not is_path(git, args[0])):
         target = args.pop(0)
     if args:
@@ -41,7 +41,7 @@ def reset(git: Git, argv: list[str]) -> int:
                 raise ambiguous(word)
         paths = [*args, *(paths or [])]
     sha = find(repo, target) if paths else find_commit(repo, target)
-    if sha is None and not (target == "HEAD" and repo.head is None):
+    if sha is None and not (target == "HEAD" and repo.head is None and (not named or paths)):
         if find(repo, target) is not None:
             raise Failure(f"Could not parse object '{target}'.")
         raise ambiguous(target)

@@ -199,9 +199,7 @@ def _resume(git: Git, name: str, doing: str) -> int:
     if doing == "--quit":
         repo.erase(state)
         return 0
-    return (
-        run_commit(git, ["--no-edit"]) if editor_of(git) in ("true", ":") else git.call.unknown("what an editor does")
-    )
+    return run_commit(git, ["--no-edit", "--cleanup=strip"])
 
 
 def rebase(git: Git, argv: list[str]) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+from dataclasses import replace
 
 from worldline.kernels.git.changes import FileChange, compare
+from worldline.kernels.git.combined import combined_patch
 from worldline.kernels.git.commands.histories import show_history
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.diffing import DiffOptions, show_changes
@@ -12,6 +14,7 @@ from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.graph import Graph
 from worldline.kernels.git.objects import Commit
 from worldline.kernels.git.options import usage
+from worldline.kernels.git.patch import is_binary
 from worldline.kernels.git.people import show_date, take_apart
 from worldline.kernels.git.pretty import Pretty
 from worldline.kernels.git.revisions import ambiguous, find
@@ -58,6 +61,10 @@ def _unrecognized(found: Selection) -> None:
 
 def log(git: Git, argv: list[str]) -> int:
     """Show history."""
+    if {"-g", "--walk-reflogs"} & set(argv):
+        if not any(word.startswith(("--oneline", "--format", "--pretty=")) for word in argv):
+            git.call.unknown("a history with whole commits")
+        return show_history(git, [word for word in argv if word not in ("-g", "--walk-reflogs")])
     pretty, diff_options = _pretty(git), _options(git)
     if "-h" in argv[:1]:
         git.say(usage("log"))
@@ -68,12 +75,24 @@ def log(git: Git, argv: list[str]) -> int:
         raise Failure(f"your current branch '{git.repo.branch}' does not have any commits yet")
     _unrecognized(found)
     pretty.parents = found.show_parents
+    filtered = diff_options.filter or diff_options.search is not None
+    limit, found.limit = found.limit, None if filtered else found.limit
     commits = select(git, found)
+    if filtered:
+        commits = [commit for commit in commits if _interesting(git, commit, diff_options, found)][:limit]
     if found.graph:
         return Graph(git, pretty, found, diff_options).show(commits)
     for number, commit in enumerate(commits):
         _one(git, commit, pretty, diff_options, found, number == 0)
     return 0
+
+
+def _interesting(git: Git, commit: Commit, options: DiffOptions, found: Selection) -> bool:
+    """Whether a commit changes what `-S`, `-G` or `--diff-filter` ask for."""
+    if len(commit.parents) > 1:
+        return False
+    probe = replace(options, outputs=["names"])
+    return bool(show_changes(git, commit_changes(git, commit, found.paths), probe, Contents(git))[1])
 
 
 def _body(git: Git, commit: Commit, options: DiffOptions, found: Selection) -> bytes:
@@ -159,7 +178,7 @@ def _show_merge(git: Git, commit: Commit, pretty: Pretty, options: DiffOptions, 
     stats = {"stat", "numstat", "shortstat", "summary"} & set(options.outputs)
     text = pretty.text(commit)
     git.say(text + "\n" if text else "")
-    if common and not stats and set(options.outputs) != {"names"}:
+    if common and not stats and set(options.outputs) not in ({"names"}, {"patch"}):
         git.call.unknown("combined differences")
     if stats or set(options.outputs) == {"names"}:
         if stats:
@@ -170,8 +189,11 @@ def _show_merge(git: Git, commit: Commit, pretty: Pretty, options: DiffOptions, 
         if body and pretty.name != "oneline":
             git.say("\n")
         git.say(body)
-    elif pretty.name != "oneline" and "patch" in options.outputs and pretty.template is None:
-        git.say("\n")
+    elif "patch" in options.outputs:
+        body = _merged_patch(git, commit, sorted(common, key=str.encode), options)
+        if pretty.name != "oneline" and (pretty.template is None or body):
+            git.say("\n")
+        git.say(body)
 
 
 def _show_object(
@@ -224,11 +246,51 @@ def diff(git: Git, argv: list[str]) -> int:
         raise Failure(f"invalid option: {found.rest[0]}", 255 if not cached else 129, "error: ")
     if found.paths:
         changes = [change for change in changes if found.paths.matches(change.path)]
-    if any(change.unmerged for change in changes) and set(options.outputs) != {"names"}:
-        git.call.unknown("combined differences of a file in conflict")
     text, status = show_changes(git, changes, options, contents)
+    if any(change.unmerged for change in changes) and not found.names and not cached:
+        if set(options.outputs) <= {"patch"} and not options.reverse:
+            text = _unmerged(git, changes, options, contents)
+        elif set(options.outputs) - {"names", "check"}:
+            git.call.unknown("a summary of files in conflict")
     git.say(text)
     return status if options.exit_code or status == 2 else 0
+
+
+def _unmerged(git: Git, changes: list[FileChange], options: DiffOptions, contents: Contents) -> bytes:
+    """Differences of the working tree while files are in conflict: those against both sides."""
+    parts = []
+    for change in changes:
+        sides = git.repo.index.conflicts.get(change.path)
+        here = git.tree.entry(change.path)
+        if sides is None or sides.ours is None or sides.theirs is None or here is None:
+            parts.append(show_changes(git, [change], options, contents)[0])
+            continue
+        modes = {sides.ours.mode, sides.theirs.mode, here.mode}
+        data = git.tree.data(change.path)
+        blobs = git.repo.objects.blob(sides.ours.sha), git.repo.objects.blob(sides.theirs.sha)
+        if len(modes) > 1 or any(is_binary(blob) for blob in (*blobs, data)):
+            git.call.unknown("combined differences of modes or binary files")
+        names = (git.short(sides.ours.sha), git.short(sides.theirs.sha), "0" * 7)
+        parts.append(combined_patch(change.path, names, blobs, data, options.style, always=True))
+    return b"".join(parts)
+
+
+def _merged_patch(git: Git, commit: Commit, paths: list[str], options: DiffOptions) -> bytes:
+    """The patch of a merge commit against both parents."""
+    objects = git.repo.objects
+    if len(commit.parents) > 2:
+        git.call.unknown("combined differences of many parents")
+    flats = [objects.flat(objects.commit(parent).tree) for parent in commit.parents] + [objects.flat(commit.tree)]
+    parts = []
+    for path in paths:
+        entries = [flat.get(path) for flat in flats]
+        found = [entry for entry in entries if entry is not None]
+        blobs = [objects.blob(entry.sha) for entry in found]
+        if len(found) < 3 or len({entry.mode for entry in found}) > 1 or any(is_binary(blob) for blob in blobs):
+            git.call.unknown("combined differences of new, deleted or binary files")
+        names = (git.short(found[0].sha), git.short(found[1].sha), git.short(found[2].sha))
+        parts.append(combined_patch(path, names, (blobs[0], blobs[1]), blobs[2], options.style, always=False))
+    return b"".join(parts)
 
 
 def _diff_selection(git: Git, words: list[str], options: DiffOptions) -> Selection:

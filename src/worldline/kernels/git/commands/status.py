@@ -217,18 +217,27 @@ def _entry(git: Git, change: FileChange, width: int = 12) -> str:
     return f"\t{_WORDS[change.status]:<{width}}{name}\n"
 
 
-def long_status(git: Git, found: Status, untracked: str = "normal", *, state: bool = True) -> str:
-    """The status in words."""
+def long_status(
+    git: Git, found: Status, untracked: str = "normal", *, commit: bool = False, amend: bool = False
+) -> str:
+    """The status in words.
+
+    Args:
+        git: The invocation.
+        found: What there is to show.
+        untracked: How untracked files were listed.
+        commit: Whether a commit shows it.
+        amend: Whether the last commit is to be replaced.
+    """
     repo = git.repo
-    first = repo.head is None
+    first = repo.head is None or (amend and not repo.objects.commit(repo.head).parents)
     text = _head_lines(git)
-    if state:
-        text += _state(git, bool(found.unmerged), bool(found.unstaged))
+    text += _state(git, bool(found.unmerged), bool(found.unstaged))
     if first:
-        text += "\nNo commits yet\n\n"
+        text += "\nInitial commit\n\n" if commit else "\nNo commits yet\n\n"
     if found.staged:
         text += "Changes to be committed:\n"
-        if repo.operation() != "merge":
+        if repo.operation() not in ("merge", "cherry-pick"):
             text += (
                 '  (use "git rm --cached <file>..." to unstage)\n'
                 if first
@@ -249,7 +258,7 @@ def long_status(git: Git, found: Status, untracked: str = "normal", *, state: bo
             text += f"{title}:\n{hint}" + "".join(f"\t{quoted(git.shown(name))}\n" for name in names) + "\n"
     if untracked == "no" and not (found.staged and not found.unstaged):
         text += _not_listed(found)
-    return text + _last_line(git, found, untracked)
+    return text + ("No changes\n" if amend and not found.staged else _last_line(git, found, untracked))
 
 
 def _not_listed(found: Status) -> str:
@@ -264,7 +273,7 @@ def _unmerged(git: Git, paths: list[str]) -> str:
     if all(word == "both deleted:" for word in words):
         hint = "rm"
     text = "Unmerged paths:\n"
-    if git.repo.operation() != "merge":
+    if git.repo.operation() not in ("merge", "cherry-pick"):
         text += '  (use "git restore --staged <file>..." to unstage)\n'
     text += f'  (use "git {hint} <file>..." {"as appropriate to " if hint == "add/rm" else "to "}mark resolution)\n'
     return (

@@ -60,14 +60,14 @@ def _list(git: Git, argv: list[str]) -> int:
         head = git.files.read(f"{directory}/HEAD").decode().strip()
         bare = directory == main and git.settings.flag("core.bare")
         if bare:
-            git.say(f"{place:<{width}} (bare)\n")
+            git.say(f"{place:<{width + 1}} (bare)\n")
             continue
         branch = head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else None
         sha = git.repo.resolve(f"refs/heads/{branch}") if branch else head
         shown = git.short(sha) if sha else "0000000"
         if branch and not git.files.exists(place):
             git.call.unknown("a working tree that is gone")
-        git.say(f"{place:<{width}} {shown} " + (f"[{branch}]\n" if branch else "(detached HEAD)\n"))
+        git.say(f"{place:<{width + 1}} {shown} " + (f"[{branch}]\n" if branch else "(detached HEAD)\n"))
     return 0
 
 
