@@ -23,11 +23,12 @@ from worldline.kernels.git.commands.inspecting import (
     symbolic_ref,
 )
 from worldline.kernels.git.commands.merge import merge
-from worldline.kernels.git.commands.plumbing import cat_file, hash_object, ls_tree, merge_base
+from worldline.kernels.git.commands.plumbing import cat_file, diff_tree, hash_object, ls_tree, merge_base, var
+from worldline.kernels.git.commands.rebasing import rebase
 from worldline.kernels.git.commands.resetting import clean, reset
-from worldline.kernels.git.commands.sequence import cherry_pick, rebase, revert
+from worldline.kernels.git.commands.sequence import cherry_pick, revert
 from worldline.kernels.git.commands.setting import config, remote
-from worldline.kernels.git.commands.showing import diff, log, reflog, rev_list, show
+from worldline.kernels.git.commands.showing import diff, log, reflog, rev_list, show, whatchanged
 from worldline.kernels.git.commands.starting import init
 from worldline.kernels.git.commands.stash import stash
 from worldline.kernels.git.commands.status import status
@@ -49,7 +50,10 @@ _COMMANDS: dict[str, Command] = {
     "blame": blame,
     "clone": clone,
     "describe": describe,
+    "diff-tree": diff_tree,
     "fetch": fetch,
+    "var": var,
+    "whatchanged": whatchanged,
     "grep": grep,
     "push": push,
     "shortlog": shortlog,

@@ -84,7 +84,7 @@ def _table(name: str) -> dict[str, _Option]:
         spec = re.sub(r"^(-\w)\[<(.*?)>\]", r"\1 [<\2>]", match[1])
         names = re.findall(r"(?:^|, )(--?[\w-]+)", re.sub(r"\[no-\]", "", spec))
         rest = re.sub(r"(?:^|, )(--?[\w-]+)", "", re.sub(r"\[no-\]", "", spec))
-        value = "optional" if rest.startswith(("[=", "[<", "[")) else "needed" if rest.strip(" .") else ""
+        value = "optional" if rest.strip().startswith("[") else "needed" if rest.strip(" .") else ""
         for spelled in names:
             found[spelled] = _Option(names[-1], value)
     for spelled in _HIDDEN.get(name, ()):

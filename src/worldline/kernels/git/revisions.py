@@ -10,7 +10,7 @@ from worldline.kernels.git.objects import Commit
 from worldline.kernels.git.repository import Repository
 
 __all__ = [
-    "ambiguous", "ancestors", "find", "find_commit", "full_ref", "merge_bases", "previous_branch", "topological",
+    "ambiguous", "ancestors", "find", "find_commit", "full_ref", "merge_bases", "no_such_path", "previous_branch", "topological",
     "upstream_of", "walk",
 ]  # fmt: skip
 
@@ -34,6 +34,14 @@ def ambiguous(name: str) -> Failure:
         f"ambiguous argument '{name}': unknown revision or path not in the working tree.\n"
         "Use '--' to separate paths from revisions, like this:\n"
         "'git <command> [<revision>...] -- [<file>...]'"
+    )
+
+
+def no_such_path(name: str) -> Failure:
+    """The error about a further word that is no path."""
+    return Failure(
+        f"{name}: no such path in the working tree.\n"
+        "Use 'git <command> -- <path>...' to specify paths that do not exist locally."
     )
 
 

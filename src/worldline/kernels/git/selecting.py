@@ -14,7 +14,7 @@ from worldline.kernels.git.objects import Commit
 from worldline.kernels.git.pathspec import Pathspec
 from worldline.kernels.git.people import parse_date
 from worldline.kernels.git.pretty import Pretty
-from worldline.kernels.git.revisions import ambiguous, find, merge_bases, topological, walk
+from worldline.kernels.git.revisions import ambiguous, find, merge_bases, no_such_path, topological, walk
 from worldline.kernels.git.snapshot import Contents
 
 __all__ = ["Selection", "commit_changes", "is_path", "is_revision", "read_selection", "select"]
@@ -78,6 +78,8 @@ def read_selection(git: Git, argv: list[str], pretty: Pretty | None, diff: DiffO
         if word == "--":
             paths += words[1:]
             break
+        if word.startswith("-") and word != "-" and paths:
+            raise Failure(f"option '{word}' must come before non-option arguments")
         if word.startswith("-") and word != "-":
             if _take(git, found, words) or (pretty is not None and _take_pretty(git, pretty, found, words)):
                 continue
@@ -92,9 +94,9 @@ def read_selection(git: Git, argv: list[str], pretty: Pretty | None, diff: DiffO
             words.pop(0)
         else:
             words.pop(0)
-    for word in [] if dashes else paths:
+    for number, word in enumerate([] if dashes else paths):
         if not is_path(git, word):
-            raise ambiguous(word)
+            raise no_such_path(word) if number else ambiguous(word)
     found.paths = git.pathspec(paths)
     return found
 
@@ -169,6 +171,8 @@ def _take(git: Git, found: Selection, words: list[str]) -> bool:
                   "--left-only", "--right-only", "-g", "--walk-reflogs", "-L", "--children", "--show-signature",
                   "--ancestry-path", "--no-walk", "--stdin", "--use-mailmap", "--source", "--bisect", "--simplify-by-decoration", "--merge", "--cherry", "--dense", "--sparse", "--log-size", "--notes", "--no-notes"):  # fmt: skip
         git.call.unknown(f"the option {word}")
+    elif word.startswith("-L"):
+        git.call.unknown("the history of some lines")
     else:
         return False
     words.pop(0)

@@ -195,8 +195,10 @@ def switch(git: Git, argv: list[str]) -> int:
 
 def _change(git: Git, change: _Change, *, explicit: bool, strict: bool = False) -> int:
     repo = git.repo
-    if change.orphan or change.merge:
-        git.call.unknown("an orphan branch or a merging checkout")
+    if change.merge:
+        git.call.unknown("a merging checkout")
+    if change.orphan:
+        return _orphan(git, change, explicit, strict)
     name = change.target
     if name == "-":
         before = previous_branch(repo, 1)
@@ -233,6 +235,24 @@ def _change(git: Git, change: _Change, *, explicit: bool, strict: bool = False) 
     if repo.index.conflicts and not change.force:
         raise Failure(_needs_merge(git), 1, "")
     return _move(git, change, name, branch if not change.detach else None, sha)
+
+
+def _orphan(git: Git, change: _Change, explicit: bool, strict: bool) -> int:
+    """Begin a branch without a history; only `switch` empties the index and the tree."""
+    repo = git.repo
+    if explicit or change.force or (strict and (git.tree.differing() or repo.index.conflicts)):
+        git.call.unknown("an orphan branch with a start or over changes")
+    if bad_branch_name(change.create):
+        raise Failure(f"'{change.create}' is not a valid branch name")
+    if repo.resolve(f"refs/heads/{change.create}") is not None:
+        raise Failure(f"a branch named '{change.create}' already exists")
+    if strict:
+        force_tree(git, {})
+        repo.save_index()
+    repo.attach(change.create)
+    if not change.quiet:
+        git.warn(f"Switched to a new branch '{change.create}'\n")
+    return 0
 
 
 def _needs_merge(git: Git) -> str:

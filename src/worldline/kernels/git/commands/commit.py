@@ -64,7 +64,7 @@ def commit(git: Git, argv: list[str]) -> int:
     tree = repo.objects.write_tree(wanted.entries)
     if not amend and merging is None and "--allow-empty" not in options and _same_tree(git, tree):
         return _nothing(git, options, kept)
-    before = repo.objects.commit(parents[0]).tree if parents else repo.objects.write_tree({})
+    before = repo.objects.commit(parents[0]).tree if parents else repo.objects.name("tree", b"")
     if amend and "--allow-empty" not in options and len(parents) < 2 and tree == before:
         return _nothing(git, options, kept, amend=True)
     if edits:

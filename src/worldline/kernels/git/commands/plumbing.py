@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dulwich.objects import Blob
 
+from worldline.kernels.git.changes import compare
 from worldline.kernels.git.context import Git
+from worldline.kernels.git.diffing import DiffOptions, show_changes
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.objects import TreeEntry
 from worldline.kernels.git.options import usage
@@ -15,9 +17,10 @@ from worldline.kernels.git.revisions import (
     find_commit,
     merge_bases,
 )
+from worldline.kernels.git.snapshot import Contents
 from worldline.kernels.shell.builtins.textio import restore, stdin
 
-__all__ = ["cat_file", "hash_object", "ls_tree", "merge_base"]
+__all__ = ["cat_file", "diff_tree", "hash_object", "ls_tree", "merge_base", "var"]
 
 
 def cat_file(git: Git, argv: list[str]) -> int:
@@ -72,6 +75,50 @@ def ls_tree(git: Git, argv: list[str]) -> int:
     names = "--name-only" in options or "--name-status" in options
     for name, entry in entries.items():
         git.say(f"{quoted(name)}\n" if names else _tree_line(git, name, entry))
+    return 0
+
+
+def diff_tree(git: Git, argv: list[str]) -> int:
+    """Show what a commit changed, or how two trees differ."""
+    options, words, args = DiffOptions(abbrev_raw=40), list(argv), []
+    deep = quiet_name = False
+    while words:
+        if words[0] in ("-r", "--no-commit-id"):
+            deep, quiet_name = deep or words[0] == "-r", quiet_name or words[0] == "--no-commit-id"
+            words.pop(0)
+        elif words[0].startswith("-"):
+            if not options.take(git, words):
+                git.call.unknown(f"diff-tree {words[0]}")
+        else:
+            args.append(words.pop(0))
+    options.outputs = options.outputs or ["raw"]
+    found = [find(git.repo, name) for name in args]
+    if not 1 <= len(args) <= 2 or None in found:
+        git.call.unknown("this form of diff-tree")
+    shas = [git.repo.objects.peel(sha) for sha in found if sha is not None]
+    if len(shas) == 1:
+        commit = git.repo.objects.commit(shas[0])
+        if len(commit.parents) != 1:
+            return 0
+        shas.insert(0, commit.parents[0])
+        if not quiet_name:
+            git.say(f"{commit.sha}\n")
+    old, new = (git.repo.objects.flat(git.repo.tree_of(sha)) for sha in shas)
+    changes = compare(old, new)
+    if not deep and "patch" not in options.outputs and any("/" in change.path for change in changes):
+        git.call.unknown("directories in diff-tree")
+    git.say(show_changes(git, changes, options, Contents(git))[0])
+    return 0
+
+
+def var(git: Git, argv: list[str]) -> int:
+    """Print what git would use for a name or an editor."""
+    if argv == ["GIT_AUTHOR_IDENT"]:
+        git.say(git.author() + "\n")
+    elif argv == ["GIT_COMMITTER_IDENT"]:
+        git.say(git.committer() + "\n")
+    else:
+        git.call.unknown("this variable")
     return 0
 
 

@@ -44,6 +44,8 @@ def reset(git: Git, argv: list[str]) -> int:
     if sha is None and not (target == "HEAD" and repo.head is None and (not named or paths)):
         if find(repo, target) is not None:
             raise Failure(f"Could not parse object '{target}'.")
+        if paths and options.dashes is not None:
+            raise Failure(f"Failed to resolve '{target}' as a valid tree.")
         raise ambiguous(target)
     if paths:
         if mode not in ("", "--mixed"):

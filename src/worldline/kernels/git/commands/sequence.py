@@ -1,4 +1,4 @@
-"""`git revert`, `git cherry-pick` and `git rebase` where it only says that nothing is under way."""
+"""`git revert` and `git cherry-pick`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worldline.kernels.git.revisions import find_commit
 from worldline.kernels.git.selecting import is_revision, read_selection, select
 from worldline.kernels.git.threeway import lay_down, merge_trees
 
-__all__ = ["cherry_pick", "rebase", "revert"]
+__all__ = ["cherry_pick", "revert"]
 
 _SUPPORTED = (
     "--no-commit --edit --signoff --mainline --abort --continue --quit --skip -x --ff --allow-empty --no-gpg-sign"
@@ -200,12 +200,3 @@ def _resume(git: Git, name: str, doing: str) -> int:
         repo.erase(state)
         return 0
     return run_commit(git, ["--no-edit", "--cleanup=strip"])
-
-
-def rebase(git: Git, argv: list[str]) -> int:
-    """Say that no rebase is under way; others are not simulated."""
-    options = git.parse("rebase", argv, "--abort --continue --skip --quit")
-    git.need_repository()
-    if not options.given or git.repo.operation() == "rebase":
-        git.call.unknown("rebase")
-    raise Failure("No rebase in progress?")

@@ -54,7 +54,7 @@ def config(git: Git, argv: list[str]) -> int:
         return 0
     key = _key(args[0])
     if {"--unset", "--unset-all"} & given:
-        return _unset(git, key, values, scope)
+        return _unset(git, key, values, scope, every="--unset-all" in given)
     if len(args) == 1 or {"--get", "--get-all"} & given:
         return _get(git, key, values, options)
     return _set(git, key, args[1], scope, options)
@@ -110,11 +110,11 @@ def _typed(git: Git, key: str, value: str, kind: str) -> str:
     return value
 
 
-def _unset(git: Git, key: str, values: list[tuple[str, str, str]], scope: str) -> int:
+def _unset(git: Git, key: str, values: list[tuple[str, str, str]], scope: str, *, every: bool) -> int:
     found = [item for item in values_of(values, key) if item[2] == (scope or "local")]
     if not found:
         return 5
-    if len(found) > 1:
+    if len(found) > 1 and not every:
         git.call.unknown("a setting with several values")
     remove_value(git, key, scope or "local")
     return 0

@@ -17,11 +17,11 @@ from worldline.kernels.git.options import usage
 from worldline.kernels.git.patch import is_binary
 from worldline.kernels.git.people import show_date, take_apart
 from worldline.kernels.git.pretty import Pretty
-from worldline.kernels.git.revisions import ambiguous, find
+from worldline.kernels.git.revisions import ambiguous, find, no_such_path
 from worldline.kernels.git.selecting import Selection, commit_changes, is_path, is_revision, read_selection, select
 from worldline.kernels.git.snapshot import Contents, against_index
 
-__all__ = ["diff", "log", "reflog", "rev_list", "show"]
+__all__ = ["diff", "log", "reflog", "rev_list", "show", "whatchanged"]
 
 
 def _pretty(git: Git) -> Pretty:
@@ -93,6 +93,12 @@ def _interesting(git: Git, commit: Commit, options: DiffOptions, found: Selectio
         return False
     probe = replace(options, outputs=["names"])
     return bool(show_changes(git, commit_changes(git, commit, found.paths), probe, Contents(git))[1])
+
+
+def whatchanged(git: Git, argv: list[str]) -> int:
+    """Show history with the files that each commit changed."""
+    shows = any(word in ("-p", "--stat", "--raw", "--name-only", "--name-status", "--patch") for word in argv)
+    return log(git, [*([] if shows else ["--raw"]), "--no-merges", *argv])
 
 
 def _body(git: Git, commit: Commit, options: DiffOptions, found: Selection) -> bytes:
@@ -298,6 +304,8 @@ def _diff_selection(git: Git, words: list[str], options: DiffOptions) -> Selecti
     dashes = words.index("--") if "--" in words else len(words)
     revs, paths = words[:dashes], words[dashes + 1 :]
     while revs:
+        if revs[0].startswith("-") and revs[0] != "-" and paths and dashes >= len(words):
+            raise Failure(f"option '{revs[0]}' must come before non-option arguments")
         if revs[0].startswith("-") and revs[0] != "-":
             if not options.take(git, revs):
                 if revs[0] in ("-0", "--base", "-1", "--ours", "-2", "--theirs", "-3", "-c", "--cc"):
@@ -315,7 +323,7 @@ def _diff_selection(git: Git, words: list[str], options: DiffOptions) -> Selecti
         if dashes < len(words):
             raise Failure(f"bad revision '{word}'")
         if not is_path(git, word):
-            raise ambiguous(word)
+            raise no_such_path(word) if paths else ambiguous(word)
         paths.append(word)
     found.paths = git.pathspec(paths)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from worldline.kernels.git.changes import compare
+from worldline.kernels.git.commands.checkout import switch
 from worldline.kernels.git.commands.histories import show_history
 from worldline.kernels.git.commands.status import long_status
 from worldline.kernels.git.committing import write_commit
@@ -52,6 +53,14 @@ def stash(git: Git, argv: list[str]) -> int:
     if word == "clear":
         git.repo.delete_ref(_REF)
         return 0
+    if word == "save":
+        options = git.parse("stash-push", rest, "--quiet --include-untracked --keep-index --all")
+        flags = [name for name, _ in options.given]
+        return _push(git, [*flags, *(["--message", " ".join(options.args)] if options.args else [])], implied=False)
+    if word == "branch" and rest and not rest[0].startswith("-"):
+        number = _chosen(git, rest[1:])
+        switch(git, ["--create", rest[0], _commit(git, number).parents[0]])
+        return _apply(git, "pop", ["--index", *rest[1:]])
     return git.call.unknown(f"stash {word}")
 
 
