@@ -75,7 +75,7 @@ class Machine:
             custom_builtins=callbacks(self._slot, state, absolute=absolute, others=others),
         )
         self.vfs: FileSystem = self._bash.fs()
-        self._bash.execute_sync("BASH=/usr/bin/bash")
+        self._bash.execute_sync("BASH=/usr/bin/bash; IFS=$' \\t\\n'")
 
     # --- running
 
@@ -320,7 +320,8 @@ def _put(vfs: FileSystem, path: str, node: Node, *, fresh: bool, content: bool) 
         with contextlib.suppress(RuntimeError):  # too large for the library: its content counts as unknown
             vfs.write_file(path, node.content or b"")
     if not fresh or node.mode != _CREATED.get(node.kind):
-        vfs.chmod(path, node.mode)
+        with contextlib.suppress(RuntimeError):  # the library keeps the modes of its own /root
+            vfs.chmod(path, node.mode)
 
 
 _CREATED = {"file": 0o644, "directory": 0o755}

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from worldline.kernels.shell.builtins.base import Call
+from worldline.kernels.shell.builtins.options import UsageError, quote
 
 __all__ = ["Backup", "read_backup"]
 
@@ -58,5 +59,9 @@ def read_backup(call: Call, options: list[tuple[str, str]]) -> Backup | None:
         return None
     known = _KINDS.get(kind)
     if known is None:
-        call.unknown(f"the backup type {kind}")
+        source = "backup type" if any(name == "--backup" and value for name, value in options) else "$VERSION_CONTROL"
+        raise UsageError(
+            f"invalid argument {quote(kind)} for {quote(source)}\nValid arguments are:\n  - ‘none’, ‘off’"
+            "\n  - ‘simple’, ‘never’\n  - ‘existing’, ‘nil’\n  - ‘numbered’, ‘t’"
+        )
     return Backup(known, suffix) if known != "none" else None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.messages import quote, shell_quote, strerror
 from worldline.kernels.shell.builtins.options import UsageError, command, parse
+from worldline.kernels.shell.builtins.running import refusal
 
 __all__ = ["COMMANDS", "bash_order"]
 
@@ -73,11 +74,12 @@ def _env(call: Call) -> Result:
     if end == "\0":
         raise UsageError("cannot specify --null (-0) with command")
     result = call.run(words, stdin=call.stdin, env=env)
-    if result.status == 127 and not result.stderr and not result.stdout:
+    reason = refusal(result)
+    if reason is not None:
         hint = ""
-        if re.search(r"\s", words[0]):
+        if result.status == 127 and re.search(r"\s", words[0]):
             hint = "env: use -[v]S to pass options in shebang lines\n"
-        return Result(stderr=f"env: {quote(words[0])}: No such file or directory\n{hint}", status=127)
+        return Result(stderr=f"env: {quote(words[0])}: {reason}\n{hint}", status=result.status)
     return result
 
 

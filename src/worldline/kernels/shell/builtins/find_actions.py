@@ -11,14 +11,16 @@ from worldline.kernels.shell.builtins.find_tests import FindError, Rule, Run, Vi
 from worldline.kernels.shell.builtins.listing_format import disk_bytes
 from worldline.kernels.shell.builtins.messages import quote
 from worldline.kernels.shell.builtins.modes import mode_string
+from worldline.kernels.shell.builtins.running import refusal
 from worldline.kernels.shell.builtins.statting import access_time
 from worldline.kernels.shell.builtins.times import gnu_format, zone_of
 
-__all__ = ["ACTIONS", "command_action", "finish_batches", "print_format"]
+__all__ = ["ACTIONS", "command_action", "finish_batches", "print_format", "print_to"]
 
 _DIRECTIVE = re.compile(r"\\(0|[0-7]{1,3}|.)|%([-+ #0]*)(\d*)(?:\.(\d+))?([ABCT].|.)|\\\Z|%\Z", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "r": "\r", "v": "\v", "\\": "\\", "0": "\0"}
 _LETTERS = {"file": "f", "directory": "d", "symlink": "l", "fifo": "p"}
+_NO_DIRECTIVES = frozenset("eijoqrvwxzEIJKLNOQRVWX") - {"i"}
 _IN_FOLDER = 'cd "$0" && "$@"'
 _TENTHS = {"S": "%S.", "T": "%T.", "X": "%X.", "+": "%F+%T.", "@": "%s."}
 
@@ -101,8 +103,9 @@ def command_action(run: Run, option: str, words: list[str], *, batch: bool) -> R
 
 def _execute(run: Run, argv: list[str]) -> int:
     result = run.call.run(argv, stdin=run.call.stdin)
-    if result.status == 127 and not result.stdout and not result.stderr:
-        run.report.warn(f"{quote(argv[0])}: No such file or directory")
+    reason = refusal(result)
+    if reason is not None:
+        run.report.warn(f"{quote(argv[0])}: {reason}")
         return 1
     run.report.out(result.stdout)
     run.report.raw_err(result.stderr)
@@ -119,8 +122,8 @@ def finish_batches(run: Run) -> None:
 # --- printf
 
 
-def print_format(template: str) -> Rule:
-    """Build the action of `-printf`."""
+def print_format(template: str, target: str | None = None) -> Rule:
+    """Build the action of `-printf`, or of `-fprintf` with the file it writes to."""
 
     def action(run: Run, visit: Visit) -> bool:
         stop = False
@@ -140,7 +143,12 @@ def print_format(template: str) -> Rule:
                     return chr(int(escape, 8))
                 run.call.unknown(f"the escape \\{escape} in -printf")
             if directive is None:
-                run.call.unknown("the end of the format of -printf")
+                if match.group() != "%":
+                    run.call.unknown("the end of the format of -printf")
+                raise FindError("error: % at end of format string")
+            if directive in _NO_DIRECTIVES and not (flags or width or precision):
+                run.report.warn(f"warning: unrecognized format directive `%{directive}'")
+                return match.group()
             return _pad(_directive(run, visit, directive), flags, width, precision, directive)
 
         text = ""
@@ -149,7 +157,21 @@ def print_format(template: str) -> Rule:
             text += template[position : match.start()] if not stop else ""
             text += one(match)
             position = match.end()
-        run.report.out(text + (template[position:] if not stop else ""))
+        text += template[position:] if not stop else ""
+        if target is None:
+            run.report.out(text)
+        else:
+            run.saved[target].append(text)
+        return True
+
+    return action
+
+
+def print_to(target: str, end: str) -> Rule:
+    """Build the action of `-fprint FILE` and `-fprint0 FILE`: the path, and what ends it."""
+
+    def action(run: Run, visit: Visit) -> bool:
+        run.saved[target].append(visit.path + end)
         return True
 
     return action

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from worldline.kernels.shell.builtins.find_actions import ACTIONS, command_action, print_format
+from worldline.kernels.shell.builtins.find_actions import ACTIONS, command_action, print_format, print_to
 from worldline.kernels.shell.builtins.find_tests import TESTS, FindError, Rule, Run, Visit
-from worldline.kernels.shell.builtins.messages import quote
+from worldline.kernels.shell.builtins.messages import quote, shell_quote_if_needed, strerror
 
 __all__ = ["parse_expression", "split_arguments"]
 
@@ -12,6 +12,11 @@ _NEGATION = ("!", "-not")
 _AND = ("-a", "-and")
 _OR = ("-o", "-or")
 _QUIET_OPTIONS = ("-noleaf", "-nowarn", "-warn", "-xdev", "-mount", "-ignore_readdir_race", "-noignore_readdir_race")
+
+_SYNTAXES = (
+    "findutils-default", "ed", "emacs", "gnu-awk", "grep", "posix-awk", "awk", "posix-basic", "posix-egrep", "egrep",
+    "posix-extended", "posix-minimal-basic", "sed",
+)  # fmt: skip
 
 
 def split_arguments(run: Run, argv: list[str]) -> tuple[list[str], list[str]]:
@@ -21,6 +26,8 @@ def split_arguments(run: Run, argv: list[str]) -> tuple[list[str], list[str]]:
         option = words.pop(0)
         run.follow = option == "-L"
         run.follow_operands = option in ("-L", "-H")
+    while words and words[0] in ("-O0", "-O1", "-O2", "-O3"):
+        words.pop(0)
     if words and (words[0] == "-D" or words[0].startswith("-O")):
         run.call.unknown(f"the option {words[0]}")
     starts: list[str] = []
@@ -128,9 +135,11 @@ class _Parser:
             return self._command(word)
         if word in ("-printf", "-fprintf"):
             self.acts = True
-            if word == "-fprintf":
-                run.call.unknown(word)
-            return print_format(self._argument(word))
+            target = self._target(word) if word == "-fprintf" else None
+            return print_format(self._argument(word), target)
+        if word in ("-fprint", "-fprint0"):
+            self.acts = True
+            return print_to(self._target(word), "\n" if word == "-fprint" else "\0")
         if word in ACTIONS:
             self.acts |= word not in ("-prune", "-quit")
             run.depth_first |= word == "-delete"
@@ -140,6 +149,18 @@ class _Parser:
             self._before = word
             return build(run, self._argument(word) if count else "")
         return self._option(word)
+
+    def _target(self, word: str) -> str:
+        """Take the name of a file to write to, and empty it: it may be found on the way."""
+        name = self._argument(word)
+        if name.startswith("/dev/"):
+            self.run.call.unknown(f"writing to {name}")
+        try:
+            self.run.call.files.write(name, b"")
+        except OSError as error:
+            raise FindError(f"{shell_quote_if_needed(name)}: {strerror(error)}") from error
+        self.run.saved.setdefault(name, [])
+        return name
 
     def _option(self, word: str) -> Rule:
         run = self.run
@@ -157,12 +178,15 @@ class _Parser:
             run.follow = run.follow_operands = True
         elif word == "-regextype":
             run.regex = self._argument(word)
+            if run.regex not in _SYNTAXES:
+                valid = ", ".join(quote(name) for name in _SYNTAXES)
+                raise FindError(f"Unknown regular expression type {quote(run.regex)}; valid types are {valid}.")
         elif word not in _QUIET_OPTIONS:
             self._stranger(word)
         return _true
 
     def _stranger(self, word: str) -> None:
-        known = ("-daystart", "-fprint", "-fprint0", "-fls", "-fstype", "-inum", "-used", "-anewer", "-cnewer")
+        known = ("-daystart", "-fls", "-files0-from", "-fstype", "-inum", "-used", "-anewer", "-cnewer")
         if word in known or word.startswith("-newer") or word in ("-help", "--help", "-version", "--version"):
             self.run.call.unknown(f"the primary {word}")
         if word.startswith("-"):

@@ -45,6 +45,8 @@ class Run:
     quit: bool = False
     batches: list[tuple[list[str], list[str]]] = field(default_factory=list)
     """Commands of `-exec ... +`, each with the paths collected for it."""
+    saved: dict[str, list[str]] = field(default_factory=dict)
+    """What `-fprint`, `-fprint0` and `-fprintf` write to each of their files."""
 
 
 @dataclass

@@ -65,6 +65,8 @@ def _find(call: Call) -> Result:
             continue
         _visit(run, rule, start, start, 0)
     finish_batches(run)
+    for name, texts in run.saved.items():
+        call.files.write(name, "".join(texts).encode("utf-8", "surrogateescape"))
     return run.report.result()
 
 

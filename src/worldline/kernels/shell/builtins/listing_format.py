@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
 from worldline.kernels.shell.builtins.base import FileStat
-from worldline.kernels.shell.builtins.messages import display, shell_quote, shell_quote_if_needed
+from worldline.kernels.shell.builtins.messages import display, quote, shell_quote, shell_quote_if_needed
 from worldline.kernels.shell.builtins.modes import mode_string
 from worldline.kernels.shell.builtins.sizes import human, scaled
 from worldline.kernels.shell.builtins.times import gnu_format
@@ -126,6 +126,8 @@ def _name(entry: Entry, layout: Layout) -> str:
         return shell_quote(name)
     if style == "c":
         return f'"{_escaped(name, quotes=True)}"'
+    if style in ("locale", "clocale"):
+        return quote(name)
     if style == "c-maybe":
         quoted = _escaped(name, quotes=True)
         return f'"{quoted}"' if quoted != name else name

@@ -61,11 +61,14 @@ _FORMATS = {
 _INDICATORS = {"none": "", "slash": "p", "file-type": "t", "classify": "F"}
 _QUOTING = {
     name: name
-    for name in ("literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape")
-}
+    for name in (
+        "literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c", "c-maybe", "escape",
+        "locale", "clocale",
+    )
+}  # fmt: skip
 _TIMES = {
-    "atime": "atime", "access": "atime", "use": "atime", "ctime": "ctime", "status": "ctime", "mtime": "mtime",
-    "modification": "mtime", "birth": "birth", "creation": "birth",
+    "atime": "atime", "access": "atime", "use": "atime", "ctime": "ctime", "status": "ctime", "birth": "birth",
+    "creation": "birth",
 }  # fmt: skip
 _TERMINALS = (
     "Eterm", "ansi", "*color*", "con[0-9]*x[0-9]*", "cons25", "console", "cygwin", "*direct*", "dtterm", "gnome",
@@ -126,6 +129,11 @@ def read_options(call: Call) -> tuple[Settings, list[str]]:
     if columns.isdigit():
         layout.width = int(columns)
     style = call.env.get("TIME_STYLE")
+    quoting = call.env.get("QUOTING_STYLE")
+    if quoting is not None:
+        if quoting not in _QUOTING:
+            call.unknown(f"the quoting style {quoting}")
+        layout.quoting = quoting
     for name, value in options:
         if name == "--time-style":
             style = value

@@ -77,7 +77,7 @@ def _step(mode: int, who: str, sign: str, permissions: str, directory: bool, uma
     if sign == "-":
         return mode & ~value
     kept = mode & 0o6000 if directory else 0
-    return (mode & ~affected) | kept | value
+    return (mode & ~affected if who else 0) | kept | value
 
 
 def _bits(mode: int, permissions: str, directory: bool) -> int:

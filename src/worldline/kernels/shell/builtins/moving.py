@@ -47,7 +47,7 @@ class _Mover:
             report.fail(f"cannot stat {shell_quote(source)}", error)
             return
         shown = f"cannot move {shell_quote(source)} to {shell_quote(target)}"
-        if strip_slashes(source).split("/")[-1] in (".", ".."):
+        if strip_slashes(source).split("/")[-1] in (".", "..") or strip_slashes(source) == "/":
             report.fail(f"{shown}: Device or resource busy")
             return
         note = ""
@@ -105,11 +105,13 @@ def _mv(call: Call) -> Result:
     options, operands = parse(
         call,
         "bfint:uvS:TZ",
-        "backup=? context force interactive no-clobber no-copy no-target-directory strip-trailing-slashes suffix="
+        "backup=? context force interactive no-clobber no-target-directory strip-trailing-slashes suffix="
         " target-directory= update verbose",
         same=_SAME,
     )
     mover = _Mover(call, options)
+    if ("--strip-trailing-slashes", "") in options:
+        operands = [strip_slashes(operand) for operand in operands[:-1]] + operands[-1:]
     for source, target in pair_up(call, options, operands):
         mover.move(source, target)
     return mover.report.result()

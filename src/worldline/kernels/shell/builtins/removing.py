@@ -101,7 +101,10 @@ class _Remover:
 def _when(call: Call, value: str) -> str:
     found = {"": "i", "always": "i", "yes": "i", "once": "I", "never": "", "no": "", "none": ""}.get(value)
     if found is None:
-        call.unknown(f"--interactive={value}")
+        raise UsageError(
+            f"invalid argument ‘{value}’ for ‘--interactive’\nValid arguments are:\n  - ‘never’, ‘no’, ‘none’"
+            "\n  - ‘once’\n  - ‘always’, ‘yes’"
+        )
     return found
 
 
@@ -113,7 +116,7 @@ def _rm(call: Call) -> Result:
         "force interactive=? one-file-system no-preserve-root preserve-root=? recursive dir verbose",
         same={"--force": "-f", "-R": "-r", "--recursive": "-r", "--dir": "-d", "--verbose": "-v"},
     )
-    if ("--no-preserve-root", "") in options:
+    if ("--no-preserve-root", "") in options and any(canonical(call, name, missing="all") == "/" for name in operands):
         call.unknown("--no-preserve-root")
     remover = _Remover(call, options)
     if not operands:

@@ -105,6 +105,8 @@ def _unescape(text: str) -> str:
             return _ESCAPES[body]
         if body[0] in "01234567":
             return chr(int(body, 8))
+        if body == "e":
+            return "\x1b"
         return chr(int(body[1:], 16)) if body[0] == "x" and len(body) > 1 else match.group()
 
     return re.sub(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", one, text, flags=re.DOTALL)

@@ -66,7 +66,10 @@ def _touch(call: Call) -> Result:
     if "--time" in given:
         word = given["--time"]
         if word not in ("atime", "access", "use", "mtime", "modify"):
-            call.unknown(f"--time={word}")
+            raise UsageError(
+                f"invalid argument {quote(word)} for {quote('--time')}\nValid arguments are:"
+                "\n  - ‘atime’, ‘access’, ‘use’\n  - ‘mtime’, ‘modify’"
+            )
         access_only = word not in ("mtime", "modify")
     moment = _moment(call, given)
     if not operands:
@@ -89,6 +92,8 @@ def _out_of_reach(call: Call, path: str) -> bool:
         return False
     place = call.files.absolute(path)
     parent = place.rpartition("/")[0] or "/"
+    if place in (call.world.home, call.cwd):
+        return False
     return place not in call.world.files and parent in STANDARD_DIRECTORIES and not call.files.allowed(parent, 2)
 
 

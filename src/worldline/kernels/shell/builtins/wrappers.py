@@ -7,6 +7,7 @@ import re
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.messages import quote, shell_quote, strerror
 from worldline.kernels.shell.builtins.options import UsageError, command, missing_operand, parse
+from worldline.kernels.shell.builtins.running import refusal
 
 __all__ = ["COMMANDS"]
 
@@ -17,8 +18,9 @@ _SIGNALS = {"TERM": 15, "KILL": 9, "INT": 2, "HUP": 1, "QUIT": 3, "USR1": 10, "U
 def _run(call: Call, words: list[str], *, prefix: str, quoted: str) -> Result:
     """Run a command; a missing one is told in the wrapper's words."""
     result = call.run(words, stdin=call.stdin)
-    if result.status == 127 and not result.stdout and not result.stderr:
-        return Result(stderr=f"{prefix}: failed to run command {quoted}: No such file or directory\n", status=127)
+    reason = refusal(result)
+    if reason is not None:
+        return Result(stderr=f"{prefix}: failed to run command {quoted}: {reason}\n", status=result.status)
     return result
 
 
@@ -93,8 +95,9 @@ def _nice(call: Call) -> Result:
     if words == ["nice"]:
         return Result(f"{min(19, int(options[-1][1]) if options else 10)}\n")
     result = call.run(words, stdin=call.stdin)
-    if result.status == 127 and not result.stdout and not result.stderr:
-        return Result(stderr=f"nice: {quote(words[0])}: No such file or directory\n", status=127)
+    reason = refusal(result)
+    if reason is not None:
+        return Result(stderr=f"nice: {quote(words[0])}: {reason}\n", status=result.status)
     return result
 
 
@@ -120,8 +123,9 @@ def _setsid(call: Call) -> Result:
     if not words or any(name in ("-f", "--fork") for name, _ in options):
         call.unknown("setsid without a command, or with --fork")
     result = call.run(words, stdin=call.stdin)
-    if result.status == 127 and not result.stdout and not result.stderr:
-        return Result(stderr=f"setsid: failed to execute {words[0]}: No such file or directory\n", status=127)
+    reason = refusal(result)
+    if reason is not None:
+        return Result(stderr=f"setsid: failed to execute {words[0]}: {reason}\n", status=result.status)
     return result
 
 
@@ -131,8 +135,9 @@ def _ionice(call: Call) -> Result:
     if not words:
         call.unknown("the priority of processes")
     result = call.run(words, stdin=call.stdin)
-    if result.status == 127 and not result.stdout and not result.stderr:
-        return Result(stderr=f"ionice: failed to execute {words[0]}: No such file or directory\n", status=127)
+    reason = refusal(result)
+    if reason is not None:
+        return Result(stderr=f"ionice: failed to execute {words[0]}: {reason}\n", status=result.status)
     return result
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote_if_needed, strerror
 from worldline.kernels.shell.builtins.options import UsageError, command, parse
+from worldline.kernels.shell.builtins.running import refusal
 from worldline.kernels.shell.builtins.textio import escape, read, stdin
 
 __all__ = ["COMMANDS"]
@@ -24,6 +25,7 @@ _SAME = {
     "--max-lines": "-l",
     "--max-args": "-n",
     "--interactive": "-p",
+    "--open-tty": "-o",
     "--max-procs": "-P",
     "--no-run-if-empty": "-r",
     "--max-chars": "-s",
@@ -44,6 +46,8 @@ class _Rules:
     verbose: bool = False
     source: str = ""
     chars: int = 0
+    slot: str = ""
+    processes: int = 1
 
 
 @dataclass
@@ -67,7 +71,14 @@ def _delimiter(call: Call, text: str) -> str:
         return text
     if text[:1] == "\\" and text[1:] in _ESCAPES:
         return _ESCAPES[text[1:]]
-    call.unknown(f"the delimiter {text}")
+    kind = "escape sequence" if text[:1] == "\\" else "delimiter"
+    if not text or kind == "escape sequence":
+        call.unknown(f"the delimiter {text}")
+    raise UsageError(
+        f"Invalid input delimiter specification {text}: the delimiter must be either a single character or an escape"
+        " sequence starting with \\.",
+        hint=False,
+    )
 
 
 def _read_rules(call: Call, options: list[tuple[str, str]]) -> _Rules:
@@ -97,10 +108,12 @@ def _read_rules(call: Call, options: list[tuple[str, str]]) -> _Rules:
         elif name == "-a":
             rules.source = value
         elif name == "-P":
-            _number("P", value)
+            rules.processes = _number("P", value)
         elif name == "-s":
             rules.chars = _number("s", value)
-        elif name not in ("-x", "--process-slot-var"):
+        elif name == "--process-slot-var":
+            rules.slot = value
+        elif name != "-x":
             call.unknown(f"the option {name}")
     return rules
 
@@ -216,15 +229,17 @@ class _Runner:
         self.report = Report("xargs")
 
     def run(self, lines: list[list[str]]) -> Result:
+        environment = {**self.call.env, self.rules.slot: "0"} if self.rules.slot else None
         for argv in lines:
             if sum(len(word) + 1 for word in argv) > (self.rules.chars or _MOST):
                 self.call.unknown("how a long command line is cut")
             if self.rules.verbose:
                 self.report.raw_err(" ".join(shell_quote_if_needed(word) for word in argv) + "\n")
-            result = self.call.run(argv, stdin=None)
-            if result.status == 127 and not result.stdout and not result.stderr:
-                self.report.warn(f"{argv[0]}: No such file or directory")
-                self.report.status = 127
+            result = self.call.run(argv, stdin=None, env=environment)
+            reason = refusal(result)
+            if reason is not None:
+                self.report.warn(f"{argv[0]}: {reason}")
+                self.report.status = result.status
                 break
             self.report.out(result.stdout)
             self.report.raw_err(result.stderr)
@@ -241,7 +256,7 @@ class _Runner:
 def _xargs(call: Call) -> Result:
     options, words = parse(
         call,
-        "0a:E:e::i::I:l::L:n:prs:txP:d:",
+        "0a:E:e::i::I:l::L:n:oprs:txP:d:",
         "null arg-file= delimiter= eof=? replace=? max-lines=? max-args= open-tty interactive no-run-if-empty"
         " max-chars= verbose show-limits exit max-procs= process-slot-var=",
         same=_SAME,
@@ -254,6 +269,8 @@ def _xargs(call: Call) -> Result:
         name = shell_quote_if_needed(rules.source)
         raise UsageError(f"Cannot open input file {quote(name)}: {strerror(error)}", hint=False) from error
     items = _split(escape(data), rules)
+    if rules.slot and rules.processes != 1:
+        call.unknown("which slot a process gets")
     return _Runner(call, rules).run(_command_lines(words or ["echo"], items, rules))
 
 
