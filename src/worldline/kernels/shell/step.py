@@ -17,7 +17,7 @@ from worldline.kernels.shell.core import CORE, Core
 from worldline.kernels.shell.disk import Disk
 from worldline.kernels.shell.files import KernelFiles, Trace
 from worldline.kernels.shell.jobs import Job
-from worldline.kernels.shell.messages import absent_message
+from worldline.kernels.shell.messages import absent_message, bare_messages
 from worldline.kernels.shell.nested import run_nested
 from worldline.kernels.shell.programs import presence, program_path
 from worldline.kernels.shell.table import Table
@@ -308,7 +308,7 @@ def _call(step: Step, context: BuiltinContext, name: str) -> Call:
     return Call(
         shown,
         context.argv,
-        context.stdin,
+        bare_messages(context.stdin) if context.stdin is not None else None,
         {**context.env, "_": f"/usr/bin/{name}"},
         context.cwd,
         step.files(context.fs, context.cwd, name),
@@ -343,6 +343,15 @@ def _invoke(step: Step, call: Call, function: Builtin) -> Result:
     return Result()
 
 
+_SHELL_WORDS = (
+    "alias bg break builtin caller cd command compgen complete continue declare dirs disown eval exec exit export fc fg"
+    " hash history jobs let local logout mapfile popd pushd read readarray readonly return set shift shopt source"
+    " times trap type typeset ulimit umask unalias unset wait"
+)
+_SHELL_ONLY = frozenset(_SHELL_WORDS.split())
+"""Commands that only a shell has: no program of that name can be run by another one."""
+
+
 def _runner(step: Step, context: BuiltinContext) -> Callable[[Sequence[str], str | None, Mapping[str, str]], Result]:
     """How a command of ours runs another one."""
 
@@ -350,8 +359,14 @@ def _runner(step: Step, context: BuiltinContext) -> Callable[[Sequence[str], str
         name = argv[0].rpartition("/")[2]
         script = argv[0].rpartition("/")[0] not in ("", "/bin", "/usr/bin")
         there = "present" if script else presence(step.state, name)
-        if there == "absent" or (script and not step.files(context.fs, context.cwd).exists(argv[0])):
+        if there == "absent" or (not script and name in _SHELL_ONLY):
             return Result(status=127)
+        if script:
+            files = step.files(context.fs, context.cwd)
+            if not files.exists(argv[0]):
+                return Result(status=127)
+            if files.stat(argv[0]).kind == "directory" or not files.allowed(argv[0], 1):
+                return Result(status=126)
         if name in ("true", "false") and not script:
             return Result(status=int(name == "false"))
         function = None if script else commands().get(name)
