@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import platformdirs
@@ -17,7 +17,10 @@ from worldline.cli.text import json_text, print_text, visible
 from worldline.errors import ActionError, InputError, SessionError, StorageError, WorldlineError
 from worldline.models.base import Sampling
 from worldline.sessions import EventStore, Session
-from worldline.types import Action
+from worldline.types import Action, WorldSpec
+
+if TYPE_CHECKING:
+    from worldline.engines import RealEnvironment
 
 __all__ = ["play"]
 
@@ -102,22 +105,28 @@ def _open(
     log: EventStore,
     settings: dict[str, Any],
 ) -> Session:
-    from worldline.types import WorldSpec
     from worldline.worlds import World
 
     if session_id is not None and session_id in log.ids():
         record = log.get(session_id)
         if world_file is not None and World.load(world_file).spec != record.world:
             raise SessionError(f"session {session_id} was started from another world", hint="choose another name")
-        return World.resume(session_id, log, model=settings["model"], sampling=settings["sampling"])
+        real = _reality(record.world, str(record.options.get("on_abstain")))
+        return World.resume(session_id, log, model=settings["model"], sampling=settings["sampling"], real=real)
     world = World.load(world_file) if world_file else World(WorldSpec(domain=domain))
     if world.spec.domain != domain:
         raise InputError(f"{world_file}: a world of domain {world.spec.domain}, not {domain}")
-    if settings["on_abstain"] == "real":
-        from worldline.worlds.reality import SandboxReality
+    real = _reality(world.spec, settings["on_abstain"])
+    return world.session(engine, store=log, session_id=session_id, real=real, **settings)
 
-        settings = {**settings, "real": SandboxReality(world.spec)}
-    return world.session(engine, store=log, session_id=session_id, **settings)
+
+def _reality(world: WorldSpec, on_abstain: str) -> RealEnvironment | None:
+    """The sandbox behind `--on-abstain real`."""
+    if on_abstain != "real":
+        return None
+    from worldline.worlds.reality import SandboxReality
+
+    return SandboxReality(world)
 
 
 async def _run_actions(session: Session, lines: Any, as_json: bool, *, append: bool) -> None:
