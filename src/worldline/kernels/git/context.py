@@ -84,7 +84,7 @@ class Git:
         return self.files.exists(path)
 
     def discover(self) -> tuple[str, str | None, str | None] | None:
-        """Find the repository: its directory, its working tree and the main one's directory; None where there is none."""
+        """Find the repository, its working tree and the main one's directory; None where there is none."""
         given, tree = self._given
         if given:
             found = self.files.absolute(given)

@@ -127,9 +127,10 @@ class DiffOptions:
         known = (
             "--word-diff", "--color-words", "--color", "-C", "--find-copies", "-B", "--break-rewrites", "-W",
             "--function-context", "--relative", "--dirstat", "-X", "--cumulative", "--binary", "-D", "--pickaxe",
-            "--stat-", "--ws-error", "-O", "--submodule", "--diff-algorithm", "--anchored", "-I", "--output", "--textconv",
-            "--ext-diff", "--ignore-submodules", "--line-prefix", "--irreversible-delete", "-l", "--skip-to", "--rotate-to",
-            "--ita-", "--no-rename-empty", "--rename-empty", "--ignore-matching-lines", "--color-moved", "--no-indent-heuristic",
+            "--stat-", "--ws-error", "-O", "--submodule", "--diff-algorithm", "--anchored", "-I", "--output",
+            "--textconv", "--ext-diff", "--ignore-submodules", "--line-prefix", "--irreversible-delete", "-l",
+            "--skip-to", "--rotate-to", "--ita-", "--no-rename-empty", "--rename-empty",
+            "--ignore-matching-lines", "--color-moved", "--no-indent-heuristic",
         )  # fmt: skip
         if (word.startswith(known) and not re.fullmatch(r"--\w+", word.split("=")[0])) or word.split("=")[0] in known:
             git.call.unknown(f"the option {word}")

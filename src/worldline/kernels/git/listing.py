@@ -74,7 +74,16 @@ def expand_ref(git: Git, template: str, name: str, sha: str) -> str:
 
 def _conditions(git: Git, template: str, name: str, sha: str) -> str:
     """Decide what stands between `%(if)`, `%(then)`, `%(else)` and `%(end)`."""
-    pattern = r"%\(if(?::(equals|notequals)=([^)]*))?\)((?:(?!%\(if).)*?)%\(then\)((?:(?!%\(if).)*?)(?:%\(else\)((?:(?!%\(if).)*?))?%\(end\)"
+    inner = r"((?:(?!%\(if).)*?)"
+    pattern = (
+        r"%\(if(?::(equals|notequals)=([^)]*))?\)"
+        + inner
+        + r"%\(then\)"
+        + inner
+        + r"(?:%\(else\)"
+        + inner
+        + r")?%\(end\)"
+    )
     while (found := re.search(pattern, template, re.DOTALL)) is not None:
         value = expand_ref(git, found[3], name, sha)
         holds = bool(value.strip())

@@ -158,7 +158,7 @@ class _Reader:
 
     def match(self, spelled: str, word: str) -> tuple[str, _Option]:
         names = {**self.table}
-        for known, option in self.table.items():
+        for known in self.table:
             if known.startswith("--no-"):
                 names.setdefault("--" + known[5:], _Option("--" + known[5:], ""))
             elif known.startswith("--"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from worldline.kernels.git.context import Git
@@ -151,7 +152,10 @@ class Pretty:
 
     def expand(self, template: str, commit: Commit) -> str:
         """Fill a `--format` string."""
-        pattern = r"%(%|n|x[0-9a-fA-F]{2}|[+-]?(?:[ac](?:[nNeElLdDrtiIsh])|[HhTtPpsfbBdDSeN]|g[dDsnNeE]|m)|[CwG<>(].*?(?:\)|$)|.)?"
+        pattern = (
+            r"%(%|n|x[0-9a-fA-F]{2}|[+-]?(?:[ac](?:[nNeElLdDrtiIsh])|[HhTtPpsfbBdDSeN]|g[dDsnNeE]|m)"
+            r"|[CwG<>(].*?(?:\)|$)|.)?"
+        )
         out, at = [], 0
         for match in re.finditer(pattern, template, re.DOTALL):
             out.append(template[at : match.start()])
@@ -174,7 +178,7 @@ class Pretty:
             return chr(int(code[1:], 16))
         if re.fullmatch(r"[ac]\w", code):
             return self._person(commit.author if code[0] == "a" else commit.committer, code[1])
-        plain = {
+        plain: dict[str, Callable[[], str]] = {
             "H": lambda: commit.sha, "h": lambda: objects.short(commit.sha), "T": lambda: commit.tree,
             "t": lambda: objects.short(commit.tree), "P": lambda: " ".join(commit.parents),
             "p": lambda: " ".join(objects.short(sha) for sha in commit.parents), "s": lambda: commit.subject,

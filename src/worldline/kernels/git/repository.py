@@ -155,6 +155,8 @@ class Repository:
     def update(self, name: str, new: str, message: str, *, who: str, old: str | None = None) -> None:
         """Point a ref, or what a symbolic ref points to, to an object, and note that in the histories.
 
+        A branch that stays where it is gets no note; HEAD does.
+
         Args:
             name: Full name, or `HEAD`.
             new: The object.
@@ -166,7 +168,8 @@ class Repository:
         before = old or self.resolve(target) or ZERO
         if self.resolve(target) != new or self.text(target) is None:
             self.put(target, new + "\n")
-        self.note(target, before, new, message, who)
+        if before != new:
+            self.note(target, before, new, message, who)
         if target != "HEAD" and self.symbolic() == target:
             self.note("HEAD", before, new, message, who)
 

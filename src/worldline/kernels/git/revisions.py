@@ -10,8 +10,8 @@ from worldline.kernels.git.objects import Commit
 from worldline.kernels.git.repository import Repository
 
 __all__ = [
-    "ambiguous", "ancestors", "find", "find_commit", "full_ref", "merge_bases", "no_such_path", "previous_branch", "topological",
-    "upstream_of", "walk",
+    "ambiguous", "ancestors", "find", "find_commit", "full_ref", "merge_bases", "no_such_path",
+    "previous_branch", "topological", "upstream_of", "walk",
 ]  # fmt: skip
 
 _RULES = ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")

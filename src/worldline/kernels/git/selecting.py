@@ -169,7 +169,10 @@ def _take(git: Git, found: Selection, words: list[str]) -> bool:
         found.show_parents = True
     elif word in ("--full-history", "--simplify-merges", "--boundary", "--left-right", "--cherry-pick", "--cherry-mark",
                   "--left-only", "--right-only", "-g", "--walk-reflogs", "-L", "--children", "--show-signature",
-                  "--ancestry-path", "--no-walk", "--stdin", "--use-mailmap", "--source", "--bisect", "--simplify-by-decoration", "--merge", "--cherry", "--dense", "--sparse", "--log-size", "--notes", "--no-notes"):  # fmt: skip
+                  "--ancestry-path", "--no-walk", "--stdin", "--use-mailmap", "--source", "--bisect",
+                  "--simplify-by-decoration",
+                  "--merge", "--cherry", "--dense", "--sparse", "--log-size",
+                  "--notes", "--no-notes"):  # fmt: skip
         git.call.unknown(f"the option {word}")
     elif word.startswith("-L"):
         git.call.unknown("the history of some lines")
@@ -340,7 +343,7 @@ def _simplified(git: Git, commits: list[Commit], found: Selection) -> list[Commi
         return _followed(git, commits, found)
     there = {commit.sha: commit for commit in commits}
     reached = set()
-    todo = [sha for sha in (git.repo.objects.peel(sha) for sha in found.include or [git.repo.head or ""])]
+    todo = [git.repo.objects.peel(sha) for sha in found.include or [git.repo.head or ""]]
     kept = []
     while todo:
         sha = todo.pop()

@@ -64,7 +64,7 @@ def take_status(git: Git, *, untracked: str = "normal", ignored: bool = False, r
     staged = [change for change in compare(head, index.entries) if change.path not in index.conflicts]
     if renames:
         staged = find_renames(staged, contents.blob)
-    unstaged = [change for change in compare(index.entries, against_index(git))]
+    unstaged = compare(index.entries, against_index(git))
     others = git.tree.untracked(everything=untracked == "all") if untracked != "no" else []
     hidden = git.tree.untracked(ignored=True, everything=untracked == "all") if ignored else []
     return Status(staged, unstaged, [path for path in index.paths() if path in index.conflicts], others, hidden)

@@ -88,7 +88,8 @@ def _deleted(git: Git, merged: Merged, path: str, sides: Sides, labels: tuple[st
     merged.conflicts[path] = sides
     merged.texts[path] = (git.repo.objects.blob(entry.sha), entry.mode)
     merged.messages.append(
-        f"CONFLICT (modify/delete): {path} deleted in {gone} and modified in {kept}.  Version {kept} of {path} left in tree.\n"
+        f"CONFLICT (modify/delete): {path} deleted in {gone} and modified in {kept}.  Version {kept} "
+        f"of {path} left in tree.\n"
     )
 
 

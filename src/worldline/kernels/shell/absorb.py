@@ -126,10 +126,11 @@ def taint_repository(script: Script, table: Table, cwd: str) -> None:
             table.open.add(path)
 
 
-_GIT_READS = frozenset(
-    "annotate blame cat-file check-ignore count-objects describe diff diff-tree for-each-ref fsck grep help log ls-files "
-    "ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var version whatchanged".split()
+_GIT_READING = (
+    "annotate blame cat-file check-ignore count-objects describe diff diff-tree for-each-ref fsck grep help log "
+    "ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var version whatchanged"
 )
+_GIT_READS = frozenset(_GIT_READING.split())
 _GIT_READS_WORDS = (("stash", "list"), ("stash", "show"), ("bisect", "log"), ("worktree", "list"), ("reflog", "show"))
 
 

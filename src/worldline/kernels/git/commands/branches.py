@@ -26,7 +26,8 @@ _FILTERS = "--contains --no-contains --merged --no-merged --points-at"
 def branch(git: Git, argv: list[str]) -> int:
     """List, make, move and delete branches."""
     supported = (
-        "--list --all -a --remotes -r --verbose --show-current --delete -D --move -M --copy -C --force --quiet --sort --format "
+        "--list --all -a --remotes -r --verbose --show-current --delete -D --move -M --copy -C "
+        "--force --quiet --sort --format "
         f"--color --column --track --set-upstream-to --unset-upstream --ignore-case --abbrev --create-reflog {_FILTERS}"
     )
     options = git.parse("branch", argv, supported)

@@ -49,7 +49,8 @@ class _Change:
 def checkout(git: Git, argv: list[str]) -> int:
     """Switch branches or bring back files."""
     options = git.parse(
-        "checkout", argv, "-b -B -l --quiet --detach --force --ours --theirs --no-track --track --orphan --guess --progress "
+        "checkout", argv, "-b -B -l --quiet --detach --force --ours --theirs --no-track --track "
+        "--orphan --guess --progress "
         "--overwrite-ignore --merge --conflict"
     )  # fmt: skip
     git.need_tree()
@@ -103,7 +104,8 @@ def _only_paths(git: Git, args: list[str]) -> bool:
 
 def _both(word: str) -> Failure:
     return Failure(
-        f"ambiguous argument '{word}': both revision and filename\nUse '--' to separate paths from revisions, like this:\n"
+        f"ambiguous argument '{word}': both revision and filename\nUse '--' to separate paths from "
+        "revisions, like this:\n"
         "'git <command> [<revision>...] -- [<file>...]'"
     )
 
@@ -170,7 +172,8 @@ def switch(git: Git, argv: list[str]) -> int:
     """Switch branches."""
     options = git.parse(
         "switch", argv,
-        "--create --force-create --quiet --detach --force --discard-changes --no-track --track --orphan --guess --progress --merge",
+        "--create --force-create --quiet --detach --force --discard-changes --no-track --track "
+        "--orphan --guess --progress --merge",
     )  # fmt: skip
     git.need_tree()
     create = options.get("--create") or options.get("--force-create") or ""
@@ -187,7 +190,8 @@ def switch(git: Git, argv: list[str]) -> int:
         raise Failure(f'cannot switch branch while {word}\nConsider "git {operation} --quit" or "git worktree add".')
     force = "--force" in options or "--discard-changes" in options
     change = _Change(
-        options.args[0] if options.args else "HEAD", orphan or create, "--force-create" in [n for n, _ in options.given],
+        options.args[0] if options.args else "HEAD", orphan or create,
+        "--force-create" in [n for n, _ in options.given],
         "--detach" in options, force, "--quiet" in options, "--merge" in options, orphan is not None,
     )  # fmt: skip
     return _change(git, change, explicit=bool(options.args), strict=True)

@@ -22,7 +22,8 @@ __all__ = ["commit", "editor_of"]
 
 _SUPPORTED = (
     "--quiet --message --all --amend --edit --allow-empty --allow-empty-message --file --author --date --reuse-message "
-    "--reedit-message --signoff --no-verify --verify --reset-author --cleanup --dry-run --short --branch --porcelain --long "
+    "--reedit-message --signoff --no-verify --verify --reset-author --cleanup --dry-run --short "
+    "--branch --porcelain --long "
     "--untracked-files --null --only --include --status --no-gpg-sign --gpg-sign --no-post-rewrite --fixup --squash"
 )
 _REST = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE")
@@ -112,7 +113,8 @@ def _refuse_conflicts(git: Git) -> int:
     git.warn(
         "error: Committing is not possible because you have unmerged files.\n"
         "hint: Fix them up in the work tree, and then use 'git add/rm <file>'\n"
-        "hint: as appropriate to mark resolution and make a commit.\nfatal: Exiting because of an unresolved conflict.\n"
+        "hint: as appropriate to mark resolution and make a commit.\nfatal: Exiting because of an "
+        "unresolved conflict.\n"
     )
     return 128
 

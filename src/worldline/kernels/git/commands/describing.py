@@ -68,7 +68,8 @@ def _dirty(git: Git, options: Options) -> str:
 
 def _tags(git: Git, options: Options) -> dict[str, str]:
     """Names of the tags that count, by commit; annotated ones win, then newer ones."""
-    objects, found = git.repo.objects, {}
+    objects = git.repo.objects
+    found: dict[str, str] = {}
     ranked = []
     patterns = options.all("--match")
     for name, sha in git.repo.refs("refs/tags/").items():
@@ -258,8 +259,10 @@ def _details(git: Git, commit: Commit, path: str) -> str:
 
 
 _GREP = (
-    "--line-number --count --ignore-case --files-with-matches --files-without-match --name-only --word-regexp --invert-match "
-    "--fixed-strings --extended-regexp --basic-regexp -e --quiet -h -H --cached --untracked --no-index --full-name -I --text "
+    "--line-number --count --ignore-case --files-with-matches --files-without-match --name-only "
+    "--word-regexp --invert-match "
+    "--fixed-strings --extended-regexp --basic-regexp -e --quiet -h -H --cached --untracked "
+    "--no-index --full-name -I --text "
     "--max-depth --recursive --column --only-matching --color --perl-regexp"
 )
 

@@ -99,7 +99,8 @@ def push(git: Git, argv: list[str]) -> int:
 
 
 _NO_DESTINATION = (
-    "No configured push destination.\nEither specify the URL from the command-line or configure a remote repository using\n"
+    "No configured push destination.\nEither specify the URL from the command-line or configure a "
+    "remote repository using\n"
     "\n    git remote add <name> <url>\n\nand then push using the remote name\n\n    git push <name>\n"
 )
 
@@ -118,9 +119,11 @@ def _pairs(git: Git, name: str, specs: list[str], options: Options) -> list[tupl
         merge = git.settings.get(f"branch.{branch}.merge")
         if merge is None and "--set-upstream" not in options:
             raise Failure(
-                f"The current branch {branch} has no upstream branch.\nTo push the current branch and set the remote as upstream, use\n\n"
+                f"The current branch {branch} has no upstream branch.\nTo push the current branch and "
+                "set the remote as upstream, use\n\n"
                 f"    git push --set-upstream {name} {branch}\n\n"
-                "To have this happen automatically for branches without a tracking\nupstream, see 'push.autoSetupRemote' in 'git help config'.\n"
+                "To have this happen automatically for branches without a tracking\nupstream, see "
+                "'push.autoSetupRemote' in 'git help config'.\n"
             )
         return [(f"refs/heads/{branch}", merge or f"refs/heads/{branch}")]
     found = []
@@ -193,7 +196,7 @@ def _follow(git: Git, name: str, pairs: list[tuple[str, str]]) -> None:
 def fetch(git: Git, argv: list[str]) -> int:
     """Get commits of another repository."""
     options = git.parse("fetch", argv, "--quiet --all --tags --prune")
-    if options.args[1:] or options.given and set(name for name, _ in options.given) != {"--quiet"}:
+    if options.args[1:] or {name for name, _ in options.given} - {"--quiet"}:
         git.call.unknown("these options of fetch")
     repo = git.repo
     name = options.args[0] if options.args else git.settings.get(f"branch.{repo.branch}.remote") or "origin"

@@ -21,9 +21,14 @@ from worldline.kernels.git.selecting import is_path
 from worldline.kernels.shell.builtins.textio import stdin
 
 __all__ = [
+    "check_ignore",
     "count_objects",
-    "check_ignore", "for_each_ref", "fsck", "ls_files", "rev_parse",
-    "show_ref", "symbolic_ref",
+    "for_each_ref",
+    "fsck",
+    "ls_files",
+    "rev_parse",
+    "show_ref",
+    "symbolic_ref",
 ]  # fmt: skip
 
 

@@ -22,7 +22,8 @@ __all__ = ["abort_state", "merge", "show_stat"]
 
 _SUPPORTED = (
     "--ff --ff-only --commit --message --edit --quiet --stat -n --summary --squash --abort --quit --continue --verbose "
-    "--no-verify --verify --progress --strategy --strategy-option --signoff --into-name --allow-unrelated-histories --no-gpg-sign"
+    "--no-verify --verify --progress --strategy --strategy-option --signoff --into-name "
+    "--allow-unrelated-histories --no-gpg-sign"
 )
 
 
@@ -62,7 +63,8 @@ def merge(git: Git, argv: list[str]) -> int:
         raise Failure(
             "Merging is not possible because you have unmerged files.\n"
             "hint: Fix them up in the work tree, and then use 'git add/rm <file>'\n"
-            "hint: as appropriate to mark resolution and make a commit.\nfatal: Exiting because of an unresolved conflict.",
+            "hint: as appropriate to mark resolution and make a commit.\nfatal: Exiting because of "
+            "an unresolved conflict.",
             128, "error: ",
         )  # fmt: skip
     if repo.operation() == "merge":
@@ -106,9 +108,8 @@ def _join(git: Git, options: Options, name: str, head: str, sha: str) -> int:
     if only:
         raise Failure("Not possible to fast-forward, aborting.")
     bases = merge_bases(repo, head, sha)
-    if not bases:
-        if "--allow-unrelated-histories" not in options:
-            raise Failure("refusing to merge unrelated histories")
+    if not bases and "--allow-unrelated-histories" not in options:
+        raise Failure("refusing to merge unrelated histories")
     if len(bases) > 1 or "--signoff" in options or "--into-name" in given:
         git.call.unknown("this kind of merge")
     _check_index(git)

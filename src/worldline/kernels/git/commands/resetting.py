@@ -185,9 +185,8 @@ def _empty(git: Git) -> list[str]:
         empty = []
         for name in git.files.list(git.tree.full(base) if base else git.tree.top):
             path = posixpath.join(base, name)
-            if name == ".git" or git.files.stat(git.tree.full(path), follow=False).kind != "directory":
-                used = True
-            elif visit(path):
+            directory = git.files.stat(git.tree.full(path), follow=False).kind == "directory"
+            if name == ".git" or not directory or visit(path):
                 used = True
             else:
                 empty.append(path + "/")

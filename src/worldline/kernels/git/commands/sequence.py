@@ -107,7 +107,8 @@ def _apply(git: Git, name: str, commit: Commit, options: Options, *, last: bool)
     if dirty and not keep:
         verb = "revert" if name == "revert" else "cherry-pick"
         raise Failure(
-            f"your local changes would be overwritten by {verb}.\nhint: commit your changes or stash them to proceed.\nfatal: {verb} failed",
+            f"your local changes would be overwritten by {verb}.\nhint: commit your changes or stash "
+            f"them to proceed.\nfatal: {verb} failed",
             128, "error: ",
         )  # fmt: skip
     if keep:

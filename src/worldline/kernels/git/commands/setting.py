@@ -16,8 +16,10 @@ __all__ = ["config", "remote"]
 def config(git: Git, argv: list[str]) -> int:
     """Read and change settings."""
     supported = (
-        "--global --local --system --get --get-all --get-regexp --add --unset --unset-all --list --name-only --show-origin "
-        "--show-scope --type --bool --int --default --null --replace-all --remove-section --rename-section --file --worktree"
+        "--global --local --system --get --get-all --get-regexp --add --unset --unset-all --list "
+        "--name-only --show-origin "
+        "--show-scope --type --bool --int --default --null --replace-all --remove-section "
+        "--rename-section --file --worktree"
     )
     options = git.parse("config", argv, supported)
     given = {name for name, _ in options.given}

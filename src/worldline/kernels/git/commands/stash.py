@@ -238,7 +238,8 @@ def _untracked(git: Git, found: dict[str, TreeEntry]) -> None:
 
 
 def _show(git: Git, argv: list[str]) -> int:
-    options, words, args = DiffOptions(), list(argv), []
+    options, words = DiffOptions(), list(argv)
+    args: list[str] = []
     while words:
         if words[0].startswith("-"):
             if words[0] in ("-u", "--include-untracked", "--only-untracked"):

@@ -155,7 +155,8 @@ def tracking_text(git: Git, branch: str) -> str:
         return ""
     name, ahead, behind = track
     if ahead < 0:
-        return f"Your branch is based on '{name}', but the upstream is gone.\n  (use \"git branch --unset-upstream\" to fixup)\n"
+        text = f"Your branch is based on '{name}', but the upstream is gone.\n"
+        return text + '  (use "git branch --unset-upstream" to fixup)\n'
     if not ahead and not behind:
         return f"Your branch is up to date with '{name}'.\n"
     if not behind:
@@ -167,7 +168,8 @@ def tracking_text(git: Git, branch: str) -> str:
         word = "commit" if behind == 1 else "commits"
         text = f"Your branch is behind '{name}' by {behind} {word}, and can be fast-forwarded.\n"
         return text + '  (use "git pull" to update your local branch)\n'
-    text = f"Your branch and '{name}' have diverged,\nand have {ahead} and {behind} different commits each, respectively.\n"
+    text = f"Your branch and '{name}' have diverged,\n"
+    text += f"and have {ahead} and {behind} different commits each, respectively.\n"
     return text + '  (use "git pull" to merge the remote branch into yours)\n'
 
 
