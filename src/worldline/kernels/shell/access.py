@@ -16,6 +16,7 @@ from worldline.kernels.shell.core import CORE
 from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence
+from worldline.kernels.shell.quirks import quirks
 from worldline.kernels.shell.rewriting import PRINTF_TIME, native_commands
 from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script, read_script
 from worldline.kernels.shell.step import Step
@@ -101,7 +102,10 @@ _MESSAGE_PATH = re.compile(
     r"^[^\n]*?: (?:cannot [\w ]+ )?[‘'\"]?([^\n'’\"]+?)[’'\"]?: No such file or directory$",
     re.MULTILINE,
 )
-_DECLARING = re.compile(r"\bdeclare -p\b|(?:^|[;&|]\s*)(?:set|declare|typeset|compgen -v)\s*(?:$|[;&|>])", re.MULTILINE)
+_DECLARING = re.compile(
+    r"\bdeclare -p(?=\s*(?:$|[;&|>)]))|\bdeclare -p [^;&|\n]*\b(?:BASH\w*|DIRSTACK|FUNCNAME|PIPESTATUS|GROUPS)\b|(?:^|[;&|]\s*)(?:set|declare|typeset|compgen -v)\s*(?:$|[;&|>])",
+    re.MULTILINE,
+)
 
 
 def doubts(
@@ -149,6 +153,7 @@ def doubts(
         reason = _doubt(path, table)
         if reason is not None:
             yield reason
+    yield from quirks(script, step, table, cwd, stderr, stdout)
     for match in _MESSAGE_PATH.finditer(stderr):
         reason = _doubt(expand_path(match[1], cwd, state.home), table, missing=True)
         if reason is not None:
@@ -248,7 +253,7 @@ def _touched(script: Script, state: TerminalState, cwd: str) -> set[str]:
             found.add(expand_path(word, cwd, state.home))
     for match in re.finditer(r"\$\(<\s*([\w./~-]+)\)", script.text):
         found.add(expand_path(match[1], cwd, state.home))
-    for word in _WORD.findall(script.text):
+    for word in _WORD.findall(re.sub(r"\$\{\w+(?:\[[^\]]*\])?[#%/][^}]*\}", "", script.text)):
         if re.search(r"[*?\[]", word):
             found.add(expand_path(re.split(r"[*?\[]", word)[0] or "/", cwd, state.home).rstrip("/") + "/*")
     if "glob" in script.features:

@@ -51,7 +51,7 @@ def _umask(step: Step, call: Call) -> Result:
     words = [word for word in words if word not in ("-S", "-p", "--")]
     if not words:
         if "-p" in call.argv:
-            call.unknown("umask -p")
+            return Result(f"umask{' -S ' + _symbolic(step.umask) if symbolic else f' {step.umask:04o}'}\n")
         if symbolic:
             return Result(_symbolic(step.umask) + "\n")
         return Result(f"{step.umask:04o}\n")
@@ -60,6 +60,9 @@ def _umask(step: Step, call: Call) -> Result:
     elif re.fullmatch(r"\d+", words[0]):
         return Result("", f"bash: line 1: umask: {words[0]}: octal number out of range\n", 1)
     else:
+        fault = _symbolic_fault(words[0])
+        if fault is not None:
+            return Result("", f"bash: line {step.place(call.name)}: umask: {fault}\n", 1)
         step.umask = _symbolic_mask(step.umask, words[0], call)
     return Result(_symbolic(step.umask) + "\n" if symbolic else "")
 
@@ -70,6 +73,18 @@ def _symbolic(mask: int) -> str:
         bits = ~(mask >> shift) & 7
         parts.append(f"{who}=" + "".join(letter for letter, bit in (("r", 4), ("w", 2), ("x", 1)) if bits & bit))
     return ",".join(parts)
+
+
+def _symbolic_fault(text: str) -> str | None:
+    """What is wrong with a symbolic mask, in the words of bash."""
+    for clause in text.split(","):
+        match = re.match(r"[ugoa]*([-+=][rwx]*)?", clause)
+        rest = clause[match.end() :] if match is not None else clause
+        if match is not None and match[1] is None:
+            return f"`{rest[:1]}': invalid symbolic mode operator" if rest else None
+        if rest and rest[0] not in "-+=Xst":
+            return f"`{rest[0]}': invalid symbolic mode character"
+    return None
 
 
 def _symbolic_mask(mask: int, text: str, call: Call) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.script import Script
+from worldline.kernels.shell.table import Table
 
-__all__ = ["dash_doubts", "dash_status"]
+__all__ = ["dash_doubts", "dash_status", "nested_dash_doubts"]
 
 _NOT_IN_DASH = frozenset(
     [
@@ -91,3 +93,53 @@ def dash_status(script: Script, stderr: str, status: int) -> int:
     if simple and status == 1 and re.search(r"^sh: \d+: (?:cannot (?:open|create)|cd: )", stderr, re.MULTILINE):
         return 2
     return status
+
+
+_NATIVE_ECHO = re.compile(r"\becho\s+-[eE]|\becho\b[^;|&\n]*\\\\?[nt0abcfrv]")
+
+
+def nested_dash_doubts(script: Script, table: Table, cwd: str, home: str, stderr: str) -> Iterator[str]:
+    """Yield what of a script that is given to `sh` the shell library, which runs it as bash would, does otherwise."""
+    texts = [*_inner_texts(script, table, cwd, home)]
+    if not texts:
+        return
+    names = [name for name, _ in texts]
+    for name, text in texts:
+        bare = re.sub(r"'[^']*'", "q", text) if name else text
+        for word in sorted(_NOT_IN_DASH):
+            if re.search(rf"(?:^|[;&|({{]\s*|\b(?:then|do|else)\s+){word}\s", bare, re.MULTILINE):
+                yield f"dash has no {word}"
+        for pattern, what in _BASHISMS:
+            if pattern.search(bare):
+                yield f"dash reads {what} differently"
+        if _NATIVE_ECHO.search(text):
+            yield "dash reads echo differently"
+    for match in re.finditer(r"^(\S+): line \d+: ", stderr, re.MULTILINE):
+        if (
+            match[1] == "sh"
+            or match[1] in names
+            or match[1].rpartition("/")[2] in {n.rpartition("/")[2] for n in names}
+        ):
+            yield "dash words this differently"
+
+
+def _inner_texts(script: Script, table: Table, cwd: str, home: str) -> Iterator[tuple[str, str]]:
+    """Scripts for `sh` inside a script: what `-c` is given, and files that are named or start with `#!/bin/sh`."""
+    for command in script.analysis.commands:
+        words = [word for word in command.args if word is not None]
+        name = (command.name or "").rpartition("/")[2]
+        if name == "sh" and words:
+            if words[0].startswith("-") and words[0].endswith("c"):
+                if len(words) > 1:
+                    yield "", words[1]
+                continue
+            words = [word for word in words if not word.startswith("-")]
+            path = words[0] if words else ""
+        elif command.name and "/" in command.name:
+            path = command.name
+        else:
+            continue
+        node = table.nodes.get(expand_path(path, cwd, home)) if path else None
+        text = (node.content or b"").decode("utf-8", "replace") if node is not None else ""
+        if name == "sh" or re.match(r"#!\s*(?:/usr)?/bin/(?:env\s+)?(?:da)?sh\s", text):
+            yield path, text

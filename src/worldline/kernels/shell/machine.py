@@ -161,6 +161,13 @@ class Machine:
             )
         self._stamp({posixpath.dirname(path) for path in touched})
 
+    def rewrite(self, path: str, content: bytes, table: Table) -> None:
+        """Replace a file's content, here and in a table."""
+        self.vfs.write_file(path, content)
+        self.vfs.chmod(path, table.nodes[path].mode)
+        self.stamps[path] = self.vfs.stat(path)["modified"]
+        table.nodes[path] = replace(table.nodes[path], content=content)
+
     def _stamp(self, directories: set[str]) -> None:
         """Note the time stamps of the files in some directories."""
         for directory in directories:

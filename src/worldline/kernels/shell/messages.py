@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from worldline.domains.terminal.state import ShellSpec
 from worldline.kernels.shell.script import Script, SyntaxFault
 
-__all__ = ["ABSENT", "absent_message", "reword", "syntax_message"]
+__all__ = ["ABSENT", "absent_message", "bare_messages", "reword", "syntax_message"]
 
 ABSENT = "\x01absent:"
 """Marks a message about a missing command until its line is known."""
@@ -20,16 +20,29 @@ _REPORT_TRACE = re.compile(
 _OPERAND = re.compile(r"^bash: line \d+: (?:let: |\(\(: )?(.*): syntax error: operand expected$", re.MULTILINE)
 _EMPTY_REDIRECT = re.compile(r"^(\S+: line \d+: ): Is a directory\n\S+: line \d+: (\w+: [^\n]*)$", re.MULTILINE)
 """A redirection from `${NAME:?message}`: the library goes on with the empty word."""
-_SCRIPT_LINE = re.compile(r"^((?:\.{1,2}/|/)(?!(?:usr/)?bin/bash:)[^\s:]+: line )(\d+): ", re.MULTILINE)
-"""Messages of scripts that run by their first line, which the library does not count."""
 _MISSING = re.compile(r"^(bash: line \d+: )(\S+): command not found$", re.MULTILINE)
-_NATIVE = re.compile(r"^bash: line (\d+): ", re.MULTILINE)
+_OPEN_CONDITION = re.compile(r"\s*\[\[\s+(?:-\w\s+\S+|\S+\s+(?:==?|!=|=~|-\w\w)\s+\S+)\s*")
+"""A condition that lacks nothing but its end."""
+_GETOPTS = re.compile(
+    r"^(\S+): (?:line )?\d+: (?:getopts: )?(illegal option|option requires an argument) -- '(.)'$", re.MULTILINE
+)
+_EMPTY_NAME = re.compile(r"^(\S+: line \d+: ): Is a directory$", re.MULTILINE)
+_NATIVE = re.compile(r"^(bash|main|environment): line (\d+): ", re.MULTILINE)
 _SH_NATIVE = re.compile(r"^sh: line (\d+): (.*): command not found$", re.MULTILINE)
 
 
 def absent_message(name: str) -> str:
     """Placeholder for `NAME: command not found`."""
     return f"{ABSENT}{name}\n"
+
+
+def bare_messages(text: str) -> str:
+    """Messages about missing commands as they stand in what another command reads."""
+    if "command not found" in text:
+        text = _HINT.sub("command not found", text)
+    if ABSENT in text:
+        text = re.sub(rf"{re.escape(ABSENT)}([^\n]*)", r"bash: line 1: \1: command not found", text)
+    return text
 
 
 def syntax_message(fault: SyntaxFault, text: str, shell: ShellSpec, first_line: int) -> tuple[str, int] | None:
@@ -48,8 +61,19 @@ def syntax_message(fault: SyntaxFault, text: str, shell: ShellSpec, first_line: 
         return _dash_syntax(fault, text, first_line)
     lines = text.split("\n")
     line, message = fault.line, fault.message
-    if message.startswith("syntax error: unterminated command substitution"):
+    if message.startswith(
+        ("syntax error: unterminated command substitution", "unexpected end of input in process substitution")
+    ):
         line, message = len(lines) + 1, "unexpected EOF while looking for matching `)'"
+    elif message.startswith("unexpected end of input in "):
+        if len(lines) > 1 or not _OPEN_CONDITION.fullmatch(text):
+            return None
+        message = "unexpected EOF while looking for `]]'"
+    elif message.startswith("syntax error: unterminated backtick") and len(lines) == 1:
+        message = "unexpected EOF while looking for matching ``'"
+    token = _missing_word(fault, lines)
+    if token is not None:
+        message = f"syntax error near unexpected token `{token}'"
     if "unexpected end of file" in message or message.startswith("unexpected end of input"):
         line, message = len(lines) + 1, "syntax error: unexpected end of file"
     prefix = _prefix(shell, line + first_line)
@@ -58,11 +82,25 @@ def syntax_message(fault: SyntaxFault, text: str, shell: ShellSpec, first_line: 
         if shell.mode == "interactive":
             return f"{prefix}{message}\n", 2
         return f"{prefix}{message}\n{prefix}`{source}'\n", 2
-    if message.startswith(("unexpected EOF while looking for matching", "syntax error: unexpected end of file")):
+    if message.startswith(("unexpected EOF while looking for ", "syntax error: unexpected end of file")):
         return f"{prefix}{message}\n", 2
     if message.startswith("unexpected argument") and shell.persist and "\n" not in message:
         return f"{prefix}{message}\n", 2
     return None
+
+
+def _missing_word(fault: SyntaxFault, lines: list[str]) -> str | None:
+    """The token that stands where a word was expected; bash names it, the library does not."""
+    if not fault.message.startswith(("expected ", "coproc: missing command")) or fault.line > len(lines):
+        return None
+    source = lines[fault.line - 1]
+    if not fault.column:
+        return "newline" if len(lines) == 1 and re.search(r"(?:^|[\s;&|])(?:for|select)\s*$", source) else None
+    rest = source[fault.column - 1 :].strip()
+    operator = re.match(r";;|&&|\|\||\|&|[;&|()]", rest)
+    if operator is not None:
+        return operator[0]
+    return "newline" if re.fullmatch(r"(?:\d*(?:<<<|<>|>>|>\||[<>]&?|&>>?))?|case|coproc|function", rest) else None
 
 
 def _prefix(shell: ShellSpec, line: int) -> str:
@@ -103,8 +141,12 @@ def reword(
     stderr = _HINT.sub("command not found", stderr)
     stderr = _place_absent(stderr, text)
     stderr = _EMPTY_REDIRECT.sub(r"\1\2", stderr)
-    stderr = _SCRIPT_LINE.sub(lambda match: f"{match[1]}{int(match[2]) + 1}: ", stderr)
+    stderr = _EMPTY_NAME.sub(r"\1: No such file or directory", stderr)
     stderr = _OPERAND.sub(_operand, stderr)
+    stderr = _GETOPTS.sub(lambda match: f"{match[1]}: {match[2]} -- {match[3]}", stderr)
+    stderr = re.sub(r"(: printf: 0[xX]\S*: invalid )number$", r"\1hex number", stderr, flags=re.MULTILINE)
+    stderr = re.sub(r"(: printf: 0\d+: invalid )number$", r"\1octal number", stderr, flags=re.MULTILINE)
+    stderr = _one_menu(stderr, text)
     stderr = stderr.replace("\tunavailable", "\t0m0.000s")
     if "exec" in text:
         executed = {command.args[0] for command in script.analysis.commands if command.name == "exec" and command.args}
@@ -120,7 +162,7 @@ def reword(
     if shell.mode == "interactive":
         return _NATIVE.sub("bash: ", stderr)
     if first_line:
-        return _NATIVE.sub(lambda match: f"bash: line {int(match[1]) + first_line}: ", stderr)
+        return _NATIVE.sub(lambda match: f"{match[1]}: line {int(match[2]) + first_line}: ", stderr)
     return stderr
 
 
@@ -132,8 +174,9 @@ def _operand(match: re.Match[str]) -> str:
 
 def _in_functions(stderr: str, script: Script, functions: Mapping[str, frozenset[str]], shell: ShellSpec) -> str:
     """Inside a function bash calls itself `environment`, when it was given its command as a string."""
-    if shell.mode != "command" or not functions or "bash: line" not in stderr:
+    if shell.mode == "interactive" or not functions or "bash: line" not in stderr:
         return stderr
+    own = "environment" if shell.mode == "command" else "main"
     direct: set[str | None] = {
         command.name for command in script.analysis.commands if command.context != "function_body"
     }
@@ -148,9 +191,17 @@ def _in_functions(stderr: str, script: Script, functions: Mapping[str, frozenset
     def rename(match: re.Match[str]) -> str:
         subject = match[2].partition(":")[0]
         refused = "<" in inside and subject not in direct and re.search(r": (?:No such file|Permission)", match[2])
-        return f"environment: line {match[1]}: {match[2]}" if subject in inside or refused else match[0]
+        return f"{own}: line {match[1]}: {match[2]}" if subject in inside or refused else match[0]
 
     return re.sub(r"^bash: line (\d+): (.*)$", rename, stderr, flags=re.MULTILINE)
+
+
+def _one_menu(stderr: str, text: str) -> str:
+    """`select` shows its menu once, and again only after an empty answer."""
+    menu = re.search(r"(?:^ *\d+\) [^\n]*\n)+", stderr, re.MULTILINE) if "select" in text else None
+    if menu is None:
+        return stderr
+    return stderr[: menu.end()] + stderr[menu.end() :].replace(menu[0], "")
 
 
 def _place_absent(stderr: str, text: str) -> str:

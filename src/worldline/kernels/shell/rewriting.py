@@ -33,7 +33,7 @@ _RUN_SHELL = re.compile(r"(?<![\w-])env\s+((?:\w+=[\w./:-]*\s+)+)((?:ba)?sh\b)")
 PRINTF_TIME = re.compile(
     r"(printf\s+(?:-v\s+\w+\s+)?(['\"])[^'\"%]*)%\(([^)'\"]*)\)T([^'\"%]*\2)((?:\s+-?\d+)?)(?=\s*(?:$|[;&|)>]))"
 )
-_SIGNAL_LIST = re.compile(r"(^|[;&|(]\s*)kill\s+-(?:l|L)(?=\s*(?:$|[;&|)>]))", re.MULTILINE)
+_SIGNAL_LIST = re.compile(r"(^|[;&|(]\s*)(?:kill\s+-(?:l|L)|trap\s+-l)(?=\s*(?:$|[;&|)>]))", re.MULTILINE)
 _PRINTING = re.compile(r"(?:printf|echo\s+-\w*e\w*)\s[^|;&\n]*|\$'[^']*'")
 _HIGH_BYTES = re.compile(r"(?:\\x[89a-fA-F][0-9a-fA-F]|\\[23][0-7]{2})+")
 _QUOTES = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\")")
@@ -48,6 +48,8 @@ def wrap(script: Script, settled: Settled, step: Step, *, persist: bool) -> str:
     """Put the preamble and the report around a command."""
     pieces = (piece if body else _rewrite(piece, script, settled, step) for piece, body in _pieces(script.text))
     text = "".join(pieces)
+    if re.search(r"(?<!\\)(?:\\\\)*\\\Z", text):
+        text += "\\"  # a backslash with nothing behind it stands for itself
     if not persist:
         return f'{text}\n{END} "$?"'
     return f"{_preamble(script, settled)}{text}\n{_report(script, settled)}"

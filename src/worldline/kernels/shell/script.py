@@ -141,6 +141,8 @@ class SyntaxFault:
     line: int
     message: str
     """In the shell library's words, without the place."""
+    column: int = 0
+    """Where on the line, from 1; 0 where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +227,10 @@ def read_script(text: str) -> Script | SyntaxFault:
 
 
 def _fault(message: str, text: str) -> SyntaxFault:
-    match = re.match(r"(?:.*?: )?parse error(?: at line (\d+), column \d+)?: (.*)", message, re.DOTALL)
+    match = re.match(r"(?:.*?: )?parse error(?: at line (\d+), column (\d+))?: (.*)", message, re.DOTALL)
     if match is None:
         return SyntaxFault(1, message)
-    return SyntaxFault(int(match[1] or 1), match[2])
+    return SyntaxFault(int(match[1] or 1), match[3], int(match[2] or 0))
 
 
 def _overlooked(bare: str) -> SyntaxFault | None:
@@ -236,6 +238,8 @@ def _overlooked(bare: str) -> SyntaxFault | None:
     tail = re.sub(r"(?:^|\s)#[^\n]*$", "", bare.rstrip()).rstrip()
     if tail.endswith(("&&", "|")):
         return SyntaxFault(1, "syntax error: unexpected end of file")
+    if "$((" in bare and "\n" not in bare and "#" not in bare and bare.count("(") > bare.count(")"):
+        return SyntaxFault(1, "unexpected EOF while looking for matching `)'")
     if bare.count("${") > bare.count("}"):
         line = bare[: bare.rindex("${")].count("\n") + 1
         return SyntaxFault(line, "unexpected EOF while looking for matching `}'")

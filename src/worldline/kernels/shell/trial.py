@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -15,7 +16,7 @@ from worldline.kernels.shell.barriers import Barriers
 from worldline.kernels.shell.dash import dash_doubts, dash_status
 from worldline.kernels.shell.jobs import parse_job
 from worldline.kernels.shell.machine import Machine, Outcome
-from worldline.kernels.shell.messages import reword, syntax_message
+from worldline.kernels.shell.messages import bare_messages, reword, syntax_message
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.rewriting import wrap
 from worldline.kernels.shell.script import Script, SyntaxFault, parser, read_script
@@ -36,6 +37,9 @@ _SETTING = re.compile(
     r"getopts|pushd|popd|dirs|coproc|complete|bind|unset|IFS|OLDPWD|PS4|OPTIND|disown)(?![\w-])"
 )
 """What changes the shell in ways that its variables do not show."""
+_ERRORS_ELSEWHERE = re.compile(r"2>|&>|\|&|>&")
+_OWN_MESSAGE = re.compile(r"^(?:bash|sh): line \d+: |^\x01absent:|: command not found\. ", re.MULTILINE)
+_SCRIPT_LINE = re.compile(r"^((?:\.{1,2}/|/)(?!(?:usr/)?bin/bash:)[^\s:]+): line (\d+): ", re.MULTILINE)
 _REPLACEMENT = "\ufffd".encode()
 _FATAL = re.compile(r"^\w+: line \d+: (\w+): ([^\n]*)\n\Z", re.MULTILINE)
 """A message about a variable, as the last thing said."""
@@ -162,22 +166,64 @@ class _Run:
             step.barriers = Barriers(machine.vfs, settled.table, machine.restorer(settled.table))
             step.barriers.place(hidden)
         text = wrap(self.script, settled, step, persist=shell.persist)
+        swallowed = False
         if not self._reaches_end(text):
             closed = self._close_heredoc(text, step)
             if closed is None:
                 step.unknown.append("the end of the command swallows what follows")
+                swallowed = True
             text = closed or text
         self.joined = shell.merged and "statements" in self.script.features
         if self.joined:
             text = f"{{ {text}\n}} 2>&1"
         outcome = machine.run(text, step)
-        if outcome.error is not None:
+        if outcome.error is not None or swallowed:
             step.ended, step.status = False, outcome.status
         step.barriers.lift_all()
         only = None if hidden else step.suspects
         if only is None or only:
             machine.follow(table, step.now, step.umask, step.trace.written, only)
+        if self._word_files(table, step.first_line) and re.search(r"\b(?:wc|ls|stat|du)\b", self.script.text):
+            step.unknown.append("the size of a file that messages went to")
         return step, table, outcome
+
+    def _script_lines(self, said: bytes, table: Table) -> bytes:
+        """Count the first line of scripts that run by it, which the library does not."""
+        if b": line " not in said:
+            return said
+        text, raw = decode(said)
+        if raw is not None:
+            return said
+
+        def count(match: re.Match[str]) -> str:
+            node = table.nodes.get(expand_path(match[1], self.settled.cwd, self.state.home))
+            first = node is None or (node.content or b"").startswith(b"#!")
+            return f"{match[1]}: line {int(match[2]) + first}: "
+
+        return _SCRIPT_LINE.sub(count, text).encode()
+
+    def _word_files(self, table: Table, first_line: int) -> bool:
+        """Put the shell's own words into the files that its messages went to; tell whether there were any."""
+        if not _ERRORS_ELSEWHERE.search(self.script.text):
+            return False
+        found = False
+        before = self.settled.table.nodes
+        for path in _changed(self.settled.table, table):
+            node, old = table.nodes.get(path), before.get(path)
+            if node is None or node.kind != "file" or not node.content or (old and old.content == node.content):
+                continue
+            text, _ = decode(node.content)
+            worded = self._messages(text, functions_after(self.settled, self.script), first_line)
+            if worded != text:
+                self.machine.rewrite(path, worded.encode(), table)
+                found = True
+        return found
+
+    def _messages(self, text: str, functions: Mapping[str, frozenset[str]], first_line: int) -> str:
+        """Word the shell's messages where they do not go to its error stream."""
+        if not _ERRORS_ELSEWHERE.search(self.script.text) or not _OWN_MESSAGE.search(text):
+            return bare_messages(text)
+        return reword(text, self.script.text, self.state.shell, first_line, self.script, functions)
 
     def _reaches_end(self, text: str) -> bool:
         try:
@@ -279,6 +325,9 @@ class _Run:
             # The library drops what commands inside `<(...)` complain about; they do so before the one that reads.
             lost = "".join(text for text in step.errors if text.encode() not in outcome.stderr + outcome.stdout)
             outcome = replace(outcome, stderr=lost.encode() + outcome.stderr)
+        outcome = replace(outcome, stderr=self._script_lines(outcome.stderr, table))
+        if state.shell.merged or _ERRORS_ELSEWHERE.search(script.text):
+            outcome = replace(outcome, stdout=self._script_lines(outcome.stdout, table))
         stderr_text, _ = decode(self.warning.encode() + outcome.stderr)
         if self.warning and not state.shell.merged:
             outcome = replace(outcome, stderr=self.warning.encode() + outcome.stderr)
@@ -299,7 +348,8 @@ class _Run:
             stderr = step.barriers.reword(stderr_text, resolve)
             stderr = reword(stderr, script.text, state.shell, first_line, script, functions)
             shown_err = stderr.encode() if stderr != stderr_text else outcome.stderr
-            shown_out = outcome.stdout
+            stdout = self._messages(stdout_text, functions, first_line)
+            shown_out = stdout.encode() if stdout != stdout_text else outcome.stdout
         if "bashkit" in stdout_text or "bashkit" in stderr_text:
             # The library shows itself, in its /proc for instance; that is nobody's answer.
             shown_out, shown_err, stdout_text, stderr = b"", b"", "", ""
