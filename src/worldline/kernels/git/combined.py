@@ -70,7 +70,7 @@ def _lines(sides: tuple[bytes, bytes], result: bytes) -> list[_Line]:
     for number, side in enumerate(sides):
         bit, old = 1 << number, lines_of(side)
         for change in line_changes(old, texts):
-            gone = old[change.old_start : change.old_end]
+            gone = [text.removesuffix(b"\n") for text in old[change.old_start : change.old_end]]
             lines[change.new_start].lost = _joined(lines[change.new_start].lost, gone, bit)
             for index in range(change.new_start, change.new_end):
                 lines[index].added |= bit
@@ -204,5 +204,4 @@ def _after(lines: list[_Line], number: int) -> int:
 
 def _shown(bits: int, sign: str, text: bytes) -> bytes:
     prefix = "".join(sign if bits & 1 << number else " " for number in (0, 1)).encode()
-    ended = text if text.endswith(b"\n") else text + b"\n\\ No newline at end of file\n"
-    return prefix + ended
+    return prefix + text.removesuffix(b"\n") + b"\n"

@@ -8,10 +8,14 @@ or to where they line up with a run of the other side, or else to where the inde
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal
 
+from worldline.kernels.git.histogram import changed_lines_of
 from worldline.kernels.shell.builtins.differences import Change, TooExpensive, changes
 
-__all__ = ["TooExpensive", "line_changes", "lines_of"]
+__all__ = ["TooExpensive", "Way", "line_changes", "lines_of"]
+
+Way = Literal["shown", "merge", "plain"]
 
 _MAX_INDENT, _MAX_BLANKS, _MAX_SLIDE = 200, 20, 100
 _START, _END = 1, 21
@@ -30,7 +34,11 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def line_changes(
-    old: list[bytes], new: list[bytes], shown: tuple[list[bytes], list[bytes]] | None = None
+    old: list[bytes],
+    new: list[bytes],
+    shown: tuple[list[bytes], list[bytes]] | None = None,
+    *,
+    way: Way = "shown",
 ) -> list[Change]:
     """Return the changes between two lists of lines (or of keys that stand for them).
 
@@ -38,28 +46,37 @@ def line_changes(
         old: Lines or keys of the first file.
         new: Lines or keys of the second file.
         shown: The lines themselves where `old` and `new` are keys.
+        way: How they are found: as differences are `shown`, as a `merge` compares, or as an older merge did (`plain`).
 
     Raises:
         TooExpensive: The files differ too much for an exact search.
     """
     texts = shown or (old, new)
-    return list(_cached(tuple(old), tuple(new), tuple(texts[0]), tuple(texts[1])))
+    return list(_cached(tuple(old), tuple(new), tuple(texts[0]), tuple(texts[1]), way))
+
+
+Lines = tuple[bytes, ...]
 
 
 @lru_cache(256)
-def _cached(
-    old: tuple[bytes, ...], new: tuple[bytes, ...], left: tuple[bytes, ...], right: tuple[bytes, ...]
-) -> tuple[Change, ...]:
-    found = changes(list(old), list(new))
-    flags = ([False] * (len(old) + 1), [False] * (len(new) + 1))
-    for change in found:
+def _cached(old: Lines, new: Lines, left: Lines, right: Lines, way: Way) -> tuple[Change, ...]:
+    flags = changed_lines_of(old, new) if way == "merge" else _flags(old, new)
+    for side in flags:
+        side.append(False)
+    heuristic = way == "shown"
+    _compact(list(old), list(left), flags[0], flags[1], heuristic)
+    _compact(list(new), list(right), flags[1], flags[0], heuristic)
+    return tuple(_runs(flags[0][:-1], flags[1][:-1]))
+
+
+def _flags(old: Lines, new: Lines) -> tuple[list[bool], list[bool]]:
+    flags = [False] * len(old), [False] * len(new)
+    for change in changes(list(old), list(new)):
         for index in range(change.old_start, change.old_end):
             flags[0][index] = True
         for index in range(change.new_start, change.new_end):
             flags[1][index] = True
-    _compact(list(old), list(left), flags[0], flags[1])
-    _compact(list(new), list(right), flags[1], flags[0])
-    return tuple(_runs(flags[0][:-1], flags[1][:-1]))
+    return flags
 
 
 def _runs(old: list[bool], new: list[bool]) -> list[Change]:
@@ -119,17 +136,17 @@ class _Group:
         return True
 
 
-def _compact(keys: list[bytes], lines: list[bytes], flags: list[bool], other: list[bool]) -> None:
+def _compact(keys: list[bytes], lines: list[bytes], flags: list[bool], other: list[bool], heuristic: bool) -> None:
     group, mate = _Group(flags), _Group(other)
     while True:
         if group.end != group.start:
-            _settle(keys, lines, group, mate)
+            _settle(keys, lines if heuristic else None, group, mate)
         if not group.next():
             return
         mate.next()
 
 
-def _settle(keys: list[bytes], lines: list[bytes], group: _Group, mate: _Group) -> None:
+def _settle(keys: list[bytes], lines: list[bytes] | None, group: _Group, mate: _Group) -> None:
     while True:
         size = group.end - group.start
         matching = -1
@@ -150,6 +167,8 @@ def _settle(keys: list[bytes], lines: list[bytes], group: _Group, mate: _Group) 
         while mate.end == mate.start:
             group.up(keys)
             mate.previous()
+        return
+    if lines is None:
         return
     best, best_score = -1, (0, 0)
     shift = max(earliest, group.end - size - 1, group.end - _MAX_SLIDE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worldline.kernels.git.linediff import line_changes, lines_of
+from worldline.kernels.git.linediff import Way, line_changes, lines_of
 from worldline.kernels.shell.builtins.differences import Change
 
 __all__ = ["merge_lines"]
@@ -31,6 +31,7 @@ def merge_lines(
     favor: str = "",
     style: str = "merge",
     base_label: str = "",
+    way: Way = "merge",
 ) -> tuple[bytes, int]:
     """Merge two versions of a file.
 
@@ -42,14 +43,15 @@ def merge_lines(
         favor: `ours`, `theirs` or `union` to decide conflicts; empty for markers.
         style: `merge`, or `diff3` to show the base too.
         base_label: What markers call the base, in the style `diff3`.
+        way: How the versions are compared.
 
     Returns:
         The merged text and how many conflicts it holds.
     """
     texts = lines_of(base), lines_of(ours), lines_of(theirs)
-    pieces = _pieces(texts)
+    pieces = _pieces(texts, way)
     if not favor and style == "merge":
-        pieces = _simplify([part for piece in pieces for part in _refine(piece, texts)])
+        pieces = _simplify([part for piece in pieces for part in _refine(piece, texts, way)])
     out: list[bytes] = []
     at, conflicts = 0, 0
     for piece in pieces:
@@ -82,8 +84,8 @@ def _ended(lines: list[bytes]) -> list[bytes]:
 Texts = tuple[list[bytes], list[bytes], list[bytes]]
 
 
-def _pieces(texts: Texts) -> list[_Piece]:
-    mine, other = line_changes(texts[0], texts[1]), line_changes(texts[0], texts[2])
+def _pieces(texts: Texts, way: Way) -> list[_Piece]:
+    mine, other = (line_changes(texts[0], texts[side], way=way) for side in (1, 2))
     found: list[_Piece] = []
     i = j = 0
     while i < len(mine) or j < len(other):
@@ -127,11 +129,11 @@ def _both(texts: Texts, mine: list[Change], other: list[Change], moved: int, oth
     return [_Piece(0, (start, end), ours, theirs)]
 
 
-def _refine(piece: _Piece, texts: Texts) -> list[_Piece]:
+def _refine(piece: _Piece, texts: Texts, way: Way) -> list[_Piece]:
     """Split a conflict into the stretches where both sides really differ."""
     if piece.side or piece.ours[0] == piece.ours[1] or piece.theirs[0] == piece.theirs[1]:
         return [piece]
-    found = line_changes(texts[1][slice(*piece.ours)], texts[2][slice(*piece.theirs)])
+    found = line_changes(texts[1][slice(*piece.ours)], texts[2][slice(*piece.theirs)], way=way)
     (a, _), (b, _) = piece.ours, piece.theirs
     return [
         _Piece(0, piece.base, (a + c.old_start, a + c.old_end), (b + c.new_start, b + c.new_end)) for c in found

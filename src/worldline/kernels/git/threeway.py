@@ -8,7 +8,7 @@ from worldline.kernels.git.changes import compare, find_renames
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.index import Index, Sides
-from worldline.kernels.git.linediff import TooExpensive
+from worldline.kernels.git.linediff import TooExpensive, Way
 from worldline.kernels.git.merging import merge_lines
 from worldline.kernels.git.objects import TreeEntry, path_bytes
 from worldline.kernels.git.patch import is_binary
@@ -33,7 +33,7 @@ class Merged:
 
 
 def merge_trees(
-    git: Git, base: Flat, ours: Flat, theirs: Flat, labels: tuple[str, str, str], *, favor: str = ""
+    git: Git, base: Flat, ours: Flat, theirs: Flat, labels: tuple[str, str, str], *, favor: str = "", way: Way = "merge"
 ) -> Merged:
     """Merge two trees with their ancestor.
 
@@ -44,6 +44,7 @@ def merge_trees(
         theirs: Their side.
         labels: What ours, theirs and the base are called.
         favor: `ours` or `theirs` to decide conflicts of lines.
+        way: How files are compared.
     """
     _no_renames(git, base, ours, theirs)
     merged = Merged()
@@ -58,7 +59,7 @@ def merge_trees(
         elif mine is None or other is None:
             _deleted(git, merged, path, Sides(old, mine, other), labels)
         else:
-            _contents(git, merged, path, Sides(old, mine, other), labels, favor)
+            _contents(git, merged, path, Sides(old, mine, other), labels, favor, way)
     folders = {path[:at] for path in merged.entries for at, char in enumerate(path) if char == "/"}
     if folders & {*merged.entries, *merged.conflicts}:
         git.call.unknown("a file and a directory of the same name")
@@ -93,7 +94,9 @@ def _deleted(git: Git, merged: Merged, path: str, sides: Sides, labels: tuple[st
     )
 
 
-def _contents(git: Git, merged: Merged, path: str, sides: Sides, labels: tuple[str, str, str], favor: str) -> None:
+def _contents(
+    git: Git, merged: Merged, path: str, sides: Sides, labels: tuple[str, str, str], favor: str, way: Way
+) -> None:
     mine, other, old = sides.ours, sides.theirs, sides.base
     assert mine is not None and other is not None
     if {mine.mode >> 12, other.mode >> 12, (old or mine).mode >> 12} != {0o10}:
@@ -112,7 +115,7 @@ def _contents(git: Git, merged: Merged, path: str, sides: Sides, labels: tuple[s
     else:
         try:
             text, conflicts = merge_lines(
-                blobs[0], blobs[1], blobs[2], labels[:2], favor=favor, **_style(git, labels[2])
+                blobs[0], blobs[1], blobs[2], labels[:2], favor=favor, way=way, **_style(git, labels[2])
             )
         except TooExpensive:
             git.call.unknown("files that differ this much")

@@ -201,7 +201,7 @@ def _apply(git: Git, word: str, argv: list[str]) -> int:
     if ours != head and base != staged and "--index" in options:
         git.call.unknown("a stash over staged changes")
     untracked = objects.flat(objects.commit(commit.parents[2]).tree) if len(commit.parents) > 2 else {}
-    merged = merge_trees(git, base, ours, theirs, ("Updated upstream", "Stashed changes", "Stash base"))
+    merged = merge_trees(git, base, ours, theirs, ("Updated upstream", "Stashed changes", "Stash base"), way="plain")
     lay_down(git, merged, ours)
     _untracked(git, untracked)
     if merged.messages and "--quiet" not in options:
