@@ -94,7 +94,7 @@ def tac(call: Call) -> Result:
         call.unknown("an empty separator")
     out = Output(call)
     for name in names or ["-"]:
-        data = out.open(name, "failed to open '{}' for reading")
+        data = out.open(name, "failed to open '{}' for reading", directory="{}: read error")
         if not data:
             continue
         pieces = data.split(separator)
@@ -113,7 +113,7 @@ def rev(call: Call) -> Result:
     end = b"\0" if options else b"\n"
     out = Output(call)
     for name in names or ["-"]:
-        data = out.open(name, "cannot open {}")
+        data = out.open(name, "cannot open {}", directory="{}: 0")
         if data is None:
             continue
         try:

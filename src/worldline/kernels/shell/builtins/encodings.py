@@ -41,7 +41,7 @@ def encode(call: Call) -> Result:
     if not width.isdigit():
         raise UsageError(f"invalid wrap size: {curly(call, width)}", hint=False)
     out = Output(call)
-    data = out.open(names[0] if names else "-")
+    data = out.open(names[0] if names else "-", directory="read error")
     if data is None:
         return out.result()
     if "-d" in given:

@@ -53,7 +53,12 @@ def tail(call: Call) -> Result:
     """Print the end of each file."""
     argv = list(call.argv)
     extra: Options = []
-    if argv and len(argv) <= 2 and (found := re.fullmatch(r"([-+])(\d*)([bcl]?)(f?)", argv[0])) and argv[0] != "-":
+    if (
+        argv
+        and len(argv) <= 2
+        and (found := re.fullmatch(r"([-+])(\d*)([bcl]?)(f?)", argv[0]))
+        and argv[0] not in ("-", "-c")
+    ):
         if found[3] == "b" or found[4]:
             call.unknown("an obsolete option")
         argv.pop(0)

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
+from worldline.kernels.shell.builtins.hexformat import formatted
 from worldline.kernels.shell.builtins.messages import strerror
-from worldline.kernels.shell.builtins.options import command, parse
-from worldline.kernels.shell.builtins.textio import Output, read
+from worldline.kernels.shell.builtins.options import UsageError, command, parse
+from worldline.kernels.shell.builtins.textio import Output, read, unescape
 
 __all__ = ["COMMANDS"]
 
@@ -29,6 +30,8 @@ class _Dump:
     skips: bool = False
     """Several rows of zeros in a row show as one `*`."""
     offset: int = 0
+    name: str | None = None
+    """What the C variable is called."""
 
 
 _LETTERS = {"a": "autoskip", "b": "bits", "C": "capitalize", "d": "decimal", "e": "little", "i": "include",
@@ -60,8 +63,11 @@ def _options(call: Call) -> tuple[_Dump, list[str]]:
         letter = next((key for key, long in {**_LETTERS, **_VALUES}.items() if text == long), text[:1])
         if letter in _LETTERS and text in (letter, _LETTERS[letter]):
             _flag(call, plan, letter)
-        elif letter in _VALUES and letter not in "nR":
+        elif letter in _VALUES and letter != "R":
             value = text[1:] if text != _VALUES[letter] and len(text) > 1 else words.pop(0) if words else ""
+            if letter == "n":
+                plan.name = value
+                continue
             number = _number(call, value)
             field = {"c": "columns", "g": "group", "l": "length", "s": "seek", "o": "offset"}[letter]
             setattr(plan, field, number)
@@ -88,11 +94,19 @@ def xxd(call: Call) -> Result:
     out = Output(call, 2)
     try:
         data = read(call, names[0] if names else "-")
+    except IsADirectoryError as error:
+        out.failure = 3
+        out.fail(strerror(error))
+        return out.result()
     except OSError as error:
         out.fail(names[0], error)
         return out.result()
+    if plan.columns is not None and plan.columns > 256 and plan.style != "plain":
+        return Result(stderr="xxd: invalid number of columns (max. 256).\n", status=1)
     if len(names) > 1 and not plan.reverse:
-        call.unknown("an output file")
+        result = _forward(call, plan, names, data, Output(call, 2))
+        call.files.write(names[1], unescape(result.stdout))
+        return Result("", result.stderr, result.status)
     if plan.reverse:
         restored = _reverted(call, plan, data)
         if len(names) > 1:
@@ -100,6 +114,11 @@ def xxd(call: Call) -> Result:
         else:
             out.write(restored)
         return out.result()
+    return _forward(call, plan, names, data, out)
+
+
+def _forward(call: Call, plan: _Dump, names: list[str], data: bytes, out: Output) -> Result:
+    """Dump what was read."""
     start = max(0, len(data) + plan.seek) if plan.seek < 0 else plan.seek
     if start > len(data) and names:
         call.unknown("a start beyond the end")
@@ -107,7 +126,7 @@ def xxd(call: Call) -> Result:
     if plan.length is not None:
         data = data[: plan.length]
     if plan.style == "include":
-        _include(plan, names[0] if names and names[0] != "-" else None, data, out)
+        _include(plan, plan.name or (names[0] if names and names[0] != "-" else None), data, out)
     elif plan.style == "plain":
         width = 30 if plan.columns is None else plan.columns
         text = data.hex()
@@ -198,6 +217,14 @@ def _reverted(call: Call, plan: _Dump, data: bytes) -> bytes:
     return bytes(result)
 
 
+def _amount(text: str, what: str) -> int:
+    found = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)([bkmKM]?)", text)
+    if found is None:
+        raise UsageError(f"failed to parse {what}: '{text}': Invalid argument", hint=False)
+    number = int(found[1], 16 if found[1][:2].lower() == "0x" else 8 if found[1].startswith("0") else 10)
+    return number * {"": 1, "b": 512, "k": 1024, "K": 1024, "m": 2**20, "M": 2**20}[found[2]]
+
+
 @command()
 def hexdump(call: Call) -> Result:
     """Show bytes in one of hexdump's styles."""
@@ -214,7 +241,7 @@ def hexdump(call: Call) -> Result:
     formats = []
     for name, value in options:
         if name in ("-n", "-s"):
-            number = _number(call, value)
+            number = _amount(value, "length" if name == "-n" else "offset")
             skip, length = (number, length) if name == "-s" else (skip, number)
         elif name == "-v":
             squeeze = False
@@ -224,7 +251,7 @@ def hexdump(call: Call) -> Result:
             styles.append(name)
         else:
             call.unknown(f"the option {name}")
-    if len(styles) + len(formats) > 1:
+    if len(styles) > 1 or (styles and formats):
         call.unknown("several styles")
     out = Output(call)
     data = b""
@@ -233,6 +260,8 @@ def hexdump(call: Call) -> Result:
         part = None
         try:
             part = read(call, name)
+        except IsADirectoryError as error:
+            out.raw(f"{call.name}: {name}: {strerror(error)}\n")
         except OSError as error:
             failed += 1
             out.raw(f"{call.name}: {name}: {strerror(error)}\n")
@@ -246,7 +275,7 @@ def hexdump(call: Call) -> Result:
     data = data[skip:]
     data = data if length is None else data[:length]
     if formats:
-        _formatted(call, formats[0], data, out)
+        formatted(call, formats, data, skip, squeeze=squeeze, out=out)
     elif data:
         _styled(styles[0] if styles else "", data, skip, squeeze, out)
     return out.result()
@@ -288,36 +317,6 @@ def _row(style: str, row: bytes, place: int) -> str:
 
 def _char(byte: int) -> str:
     return _NAMED.get(byte) or (chr(byte) if 32 <= byte < 127 else f"{byte:03o}")
-
-
-_UNIT = re.compile(r'\s*(?:(\d+)?/(\d+)|(\d+)(?=\s*"))?\s*"((?:[^"\\]|\\.)*)"')
-
-
-def _formatted(call: Call, text: str, data: bytes, out: Output) -> None:
-    """The simple formats: `N/1 "%02x"` for all bytes in one go."""
-    units = []
-    at = 0
-    for found in _UNIT.finditer(text):
-        if found.start() != at:
-            call.unknown("this format")
-        at = found.end()
-        units.append((int(found[1] or found[3] or 1), found[2], found[4]))
-    if text[at:].strip():
-        call.unknown("this format")
-    if len(units) == 1 and re.fullmatch(r"%0?\d*[xXodu]", units[0][2]) and units[0][1] == "1":
-        if len(data) % units[0][0]:
-            call.unknown("a row that is not full")
-        conversion = units[0][2].replace("u", "d")
-        last: bytes | None = None
-        step = units[0][0]
-        for index in range(0, len(data), step):
-            row = data[index : index + step]
-            if row == last and "-v" not in call.argv and "--no-squeezing" not in call.argv:
-                call.unknown("rows that repeat")
-            last = row
-            out.write("".join(conversion % byte for byte in row).encode())
-        return
-    call.unknown("this format")
 
 
 COMMANDS: dict[str, Builtin] = {"xxd": xxd, "hexdump": hexdump, "hd": hexdump}

@@ -110,6 +110,8 @@ def _spec(call: Call, text: str) -> _Spec:
     if text == "0":
         return -1, 0
     found = re.fullmatch(r"([12])\.([1-9]\d*)", text)
+    if found is None and re.match(r"[^0]", text) and text[:1] not in "12":
+        raise UsageError(f"invalid file number in field spec: {curly(call, text)}", hint=False)
     if found is None:
         raise UsageError(f"invalid field specifier: {curly(call, text)}", hint=False)
     return int(found[1]) - 1, int(found[2]) - 1

@@ -40,7 +40,7 @@ def uniq(call: Call) -> Result:
     if "--group" in given and set(given) & {"-c", "-d", "-D", "-u", "--all-repeated"}:
         raise UsageError("--group is mutually exclusive with -c/-d/-D/-u")
     end = b"\0" if "-z" in given else b"\n"
-    data = out.open(names[0] if names else "-")
+    data = out.open(names[0] if names else "-", directory="!error reading '{}'")
     if data is None:
         return out.result()
     groups: list[list[bytes]] = []

@@ -6,7 +6,7 @@ import re
 import struct
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.options import UsageError, command, parse
+from worldline.kernels.shell.builtins.options import UsageError, choice, command, parse
 from worldline.kernels.shell.builtins.textio import Output, curly
 
 __all__ = ["COMMANDS"]
@@ -25,6 +25,7 @@ _WIDTHS = {
     "x": {1: 2, 2: 4, 4: 8, 8: 16},
     "u": {1: 3, 2: 5, 4: 10, 8: 20},
     "d": {1: 4, 2: 6, 4: 11, 8: 20},
+    "f": {4: 15, 8: 24},
     "a": {1: 3},
     "c": {1: 3},
 }
@@ -45,20 +46,27 @@ def od(call: Call) -> Result:
     )  # fmt: skip
     types: list[_Type] = []
     radix, skip, limit, squeeze, width = "o", 0, None, True, None
+    order, shortest = "<", None
     for name, value in options:
         if name == "-A":
             if value not in ("d", "o", "x", "n"):
-                call.unknown("the radix")
+                raise UsageError(
+                    f"invalid output address radix '{value}'; it must be one character from [doxn]", hint=False
+                )
             radix = value
         elif name in ("-j", "-N"):
-            amount = _amount(call, value)
+            amount = _amount(call, value, name)
             skip, limit = (amount, limit) if name == "-j" else (skip, amount)
         elif name == "-t":
             types += _types(call, value)
         elif name == "-v":
             squeeze = False
+        elif name == "--endian":
+            order = ">" if choice(value, "--endian", ("little", "big")) == "big" else "<"
+        elif name == "-S":
+            shortest = _amount(call, value, name) if value else 3
         elif name == "-w":
-            width = _amount(call, value) if value else 32
+            width = _amount(call, value, name) if value else 32
         elif name[1:] in _SHORT:
             types += _types(call, _SHORT[name[1:]])
         else:
@@ -68,25 +76,50 @@ def od(call: Call) -> Result:
     types = types or [("o", 2, False)]
     out = Output(call)
     parts = [out.open(name) for name in names or ["-"]]
-    if all(part is None for part in parts):
+    if all(part is None for part in parts) and not any(_is_directory(call, name) for name in names):
         return out.result()
     data = b"".join(part for part in parts if part is not None)
     if skip > len(data):
         out.fail("cannot skip past end of combined input")
         return out.result()
     data = data[skip:] if limit is None else data[skip : skip + limit]
+    if shortest is not None:
+        _strings(data, shortest, radix, skip, out)
+        return out.result()
     largest = max(size for _, size, _ in types)
     step = width if width else 16
     if step % largest:
         call.unknown("a width that is no multiple")
+    if order == ">":
+        data = _swapped(call, data, types)
     _rows(data, types, radix, skip, step, squeeze, out)
     return out.result()
 
 
-def _amount(call: Call, text: str) -> int:
+def _is_directory(call: Call, name: str) -> bool:
+    return name != "-" and call.files.exists(name) and call.files.stat(name).kind == "directory"
+
+
+def _swapped(call: Call, data: bytes, types: list[_Type]) -> bytes:
+    """Turn the bytes of each number round."""
+    sizes = {size for _, size, _ in types}
+    if len(sizes) != 1 or len(data) % max(sizes) or any(text for _, _, text in types):
+        call.unknown("this order of bytes")
+    size = max(sizes)
+    return b"".join(data[at : at + size][::-1] for at in range(0, len(data), size))
+
+
+def _strings(data: bytes, shortest: int, radix: str, start: int, out: Output) -> None:
+    """Show what is printable and ends with a zero byte."""
+    for found in re.finditer(rb"[ -~]{%d,}(?=\0)" % max(1, shortest), data):
+        place = _place(radix, start + found.start())
+        out.line((place + " " if place else "").encode() + found[0])
+
+
+def _amount(call: Call, text: str, option: str) -> int:
     found = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)([bkKmM]?)", text)
     if found is None:
-        raise UsageError(f"invalid argument {curly(call, text)}", hint=False)
+        raise UsageError(f"invalid {option} argument '{text}'", hint=False)
     number = int(found[1], 16 if found[1][:2].lower() == "0x" else 8 if found[1].startswith("0") else 10)
     return number * _BYTES[found[2]]
 
@@ -105,7 +138,7 @@ def _types(call: Call, text: str) -> list[_Type]:
             size = 8 if kind == "f" else 4
         else:
             size = _SIZES[size_text] if size_text in _SIZES else int(size_text)
-        if kind == "f" or size not in _WIDTHS.get(kind, {}):
+        if size not in _WIDTHS.get(kind, {}):
             call.unknown(f"the type {text}")
         found.append((kind, size, part[3] is not None))
     if at != len(text) and text[at] not in "acdfoux":
@@ -168,11 +201,31 @@ def _cell(data: bytes, kind: str, width: int) -> str:
         byte = data[0] & 127
         text = "del" if byte == 127 else _NAMES[byte] if byte <= 32 else chr(byte)
         return f"{text:>{width}}"
+    if kind == "f":
+        return f"{_float(data):>{width}}"
     code = {1: "b", 2: "h", 4: "i", 8: "q"}[len(data)]
     number = int(struct.unpack("<" + (code if kind == "d" else code.upper()), data)[0])
     if kind == "o":
         return f"{number:0{width}o}"
     return f"{number:0{width}x}" if kind == "x" else f"{number:>{width}}"
+
+
+def _float(data: bytes) -> str:
+    """The shortest text that reads back as the same number."""
+    code = "<f" if len(data) == 4 else "<d"
+    number = float(struct.unpack(code, data)[0])
+    if number != number:
+        return "-nan" if data[-1] & 0x80 else "nan"
+    small = abs(number) < (1.17549435e-38 if len(data) == 4 else 2.2250738585072014e-308)
+    text = ""
+    for digits in range(1 if small else 6 if len(data) == 4 else 15, 18):
+        text = f"{number:.{digits}g}"
+        try:
+            if struct.pack(code, float(text)) == data:
+                break
+        except OverflowError:
+            continue
+    return text
 
 
 COMMANDS: dict[str, Builtin] = {"od": od}

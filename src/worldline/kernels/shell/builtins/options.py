@@ -11,7 +11,7 @@ from functools import wraps
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 
-__all__ = ["Options", "UsageError", "command", "extra_operand", "missing_operand", "parse", "quote"]
+__all__ = ["Options", "UsageError", "choice", "command", "extra_operand", "missing_operand", "parse", "quote"]
 
 Options = list[tuple[str, str]]
 
@@ -67,6 +67,27 @@ def quote(text: str) -> str:
 def missing_operand(after: str | None = None) -> UsageError:
     """Build the error of coreutils for too few operands; `after` is the last one given."""
     return UsageError("missing operand" + (f" after {quote(after)}" if after is not None else ""))
+
+
+def choice(value: str, option: str, words: Sequence[str]) -> str:
+    """Return the word that an option's argument stands for; it may be abbreviated.
+
+    Args:
+        value: The argument.
+        option: The option as the message names it.
+        words: What it may be, in the program's own order.
+
+    Raises:
+        UsageError: It is none of them, or several.
+    """
+    if value in words:
+        return value
+    matches = [word for word in words if word.startswith(value)]
+    if len(matches) == 1:
+        return matches[0]
+    what = "ambiguous" if matches else "invalid"
+    valid = "".join(f"\n  - {quote(word)}" for word in words)
+    raise UsageError(f"{what} argument {quote(value)} for {quote(option)}\nValid arguments are:{valid}", status=1)
 
 
 def extra_operand(operand: str) -> UsageError:

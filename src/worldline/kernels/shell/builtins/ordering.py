@@ -11,7 +11,7 @@ from typing import Any
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.messages import strerror
-from worldline.kernels.shell.builtins.options import Options, UsageError, command, parse
+from worldline.kernels.shell.builtins.options import Options, UsageError, choice, command, parse
 from worldline.kernels.shell.builtins.textio import Output, curly, is_c_locale, read, records
 from worldline.kernels.shell.builtins.versions import version_key
 
@@ -36,7 +36,11 @@ _WORDS = {
 }  # fmt: skip
 _MONTHS = [b"JAN", b"FEB", b"MAR", b"APR", b"MAY", b"JUN", b"JUL", b"AUG", b"SEP", b"OCT", b"NOV", b"DEC"]
 _NUMBER = re.compile(rb"[ \t]*(-?)([0-9]*)(?:\.([0-9]*))?")
-_GENERAL = re.compile(rb"[ \t\n\v\f\r]*([-+]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))", re.I)
+_GENERAL = re.compile(
+    rb"[ \t\n\v\f\r]*([-+]?(?:inf(?:inity)?|nan|0x[0-9a-f]+(?:\.[0-9a-f]*)?(?:p[-+]?\d+)?"
+    rb"|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))",
+    re.I,
+)
 _POSITION = re.compile(r"(\d+)(?:\.(\d+))?([bdfgiMhnRrV]*)")
 _SUFFIX = b"KMGTPEZY"
 
@@ -67,7 +71,7 @@ def sort(call: Call) -> Result:
         call.unknown("--debug or --files0-from")
     separator = _separator(call, given.get("-t"))
     if _conflict(flags) or any(_conflict(set(key.flags)) for key in keys):
-        call.unknown("options that do not go together")
+        raise UsageError(f"options '-{_clash(flags, keys)}' are incompatible", hint=False)
     end = b"\0" if "-z" in given else b"\n"
     ordered = _keys(keys, flags)
     compare = _make_key(ordered, separator, flags, stable="-s" in given or "-u" in given)
@@ -78,7 +82,7 @@ def sort(call: Call) -> Result:
         try:
             lines += records(read(call, name), end)
         except OSError as error:
-            return Result(stderr=f"sort: cannot read: {name}: {strerror(error)}\n", status=2)
+            return _unreadable(name, error)
     lines.sort(key=compare)
     if "-u" in given:
         lines = _unique(lines, compare)
@@ -94,6 +98,11 @@ def sort(call: Call) -> Result:
     return out.result()
 
 
+def _unreadable(name: str, error: OSError) -> Result:
+    what = "read failed" if isinstance(error, IsADirectoryError) else "cannot read"
+    return Result(stderr=f"sort: {what}: {name}: {strerror(error)}\n", status=2)
+
+
 def _read_options(call: Call, options: Options) -> tuple[set[str], list[Key], dict[str, str]]:
     flags: set[str] = set()
     keys: list[Key] = []
@@ -103,11 +112,10 @@ def _read_options(call: Call, options: Options) -> tuple[set[str], list[Key], di
             keys.append(_key(call, value))
         elif name in ("--sort", "--check"):
             if name == "--check":
-                given["-C" if value in ("quiet", "silent") else "-c"] = ""
-            elif value in _WORDS:
-                flags.add(_WORDS[value])
+                word = choice(value, "--check", ("quiet", "silent", "diagnose-first")) if value else "diagnose-first"
+                given["-c" if word == "diagnose-first" else "-C"] = ""
             else:
-                call.unknown(f"--sort={value}")
+                flags.add(_WORDS[choice(value, "--sort", list(_WORDS))])
         elif len(name) == 2 and name[1] in "bdfgiMhnRrV":
             flags.add(name[1])
         else:
@@ -121,6 +129,12 @@ def _conflict(flags: set[str]) -> bool:
     return len(flags & set("gMhnRV")) > 1 or bool(flags & set("gMhn") and flags & set("di"))
 
 
+def _clash(flags: set[str], keys: list[Key]) -> str:
+    """The options that do not go together, in the order in which the message has them."""
+    clashing = next((set(key.flags) for key in keys if _conflict(set(key.flags))), flags)
+    return "".join(letter for letter in "dfghiMnRV" if letter in clashing - {"f"})
+
+
 def _separator(call: Call, value: str | None) -> bytes | None:
     if value is None:
         return None
@@ -130,7 +144,8 @@ def _separator(call: Call, value: str | None) -> bytes | None:
     if len(data) > 1:
         if value == "\\0":
             return b"\0"
-        raise UsageError(f"multi-character tab {curly(call, value)}", hint=False)
+        shown = value.replace("\\", "\\\\")
+        raise UsageError(f"multi-character tab {curly(call, shown)}", hint=False)
     return data
 
 
@@ -292,7 +307,7 @@ def _general(text: bytes) -> tuple[int, float]:
     if found is None:
         return 0, 0.0
     try:
-        value = float(found[1])
+        value = float.fromhex(found[1].decode()) if b"x" in found[1].lower() else float(found[1])
     except (ValueError, InvalidOperation):
         return 0, 0.0
     return (1, 0.0) if value != value else (2, value)
@@ -317,7 +332,7 @@ def _check(call: Call, names: list[str], given: dict[str, str], end: bytes, key:
     try:
         lines = records(read(call, name), end)
     except OSError as error:
-        return Result(stderr=f"sort: cannot read: {name}: {strerror(error)}\n", status=2)
+        return _unreadable(name, error)
     for number, (before, line) in enumerate(pairwise(lines), 2):
         if key(line) < key(before) or ("-u" in given and key(line) == key(before)):
             if "-C" in given:

@@ -1,4 +1,4 @@
-"""`fmt` and `pr`: the shell library's, with its clock corrected and its doubtful answers marked."""
+"""`pr`: the shell library's, with its clock corrected and its doubtful answers marked."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ def _run(call: Call, words: list[str], valued: str) -> tuple[Result, list[str], 
             content = stdin(call) if name == "-" else read(call, name)
         except FileNotFoundError:
             continue
+        except IsADirectoryError:
+            continue
         except OSError as error:
             call.unknown(f"what is said of {name}: {strerror(error)}")
         data += content
@@ -41,15 +43,6 @@ def _run(call: Call, words: list[str], valued: str) -> tuple[Result, list[str], 
         if not line.endswith(": No such file or directory") or call.cwd in line:
             call.unknown(f"the wording of {line!r}")
     return Result(escape(answer.stdout), answer.stderr, answer.status), names, data
-
-
-def fmt(call: Call) -> Result:
-    """Fill paragraphs."""
-    result, _, data = _run(call, call.argv, "wgp")
-    if result.stdout.encode() != data and len(data.splitlines()) > 0 and result.status == 0:
-        # GNU chooses line breaks by the cost of the whole paragraph, the library one after the other.
-        call.unknown("where lines are broken", guess=result)
-    return result
 
 
 def pr(call: Call) -> Result:
@@ -67,4 +60,4 @@ def pr(call: Call) -> Result:
     return Result(text, result.stderr, result.status)
 
 
-COMMANDS: dict[str, Builtin] = {"fmt": fmt, "pr": pr}
+COMMANDS: dict[str, Builtin] = {"pr": pr}

@@ -131,15 +131,23 @@ class Output:
         self.warn(message if error is None else f"{message}: {strerror(error)}")
         self.status = self.failure
 
-    def open(self, name: str, wording: str = "{}") -> bytes | None:
+    def open(self, name: str, wording: str = "{}", *, directory: str | None = None) -> bytes | None:
         """Read an operand; where that fails say so and return None.
 
         Args:
             name: The operand; `-` is standard input.
             wording: How the message names the file.
+            directory: The same for a directory, which opens and fails only when it is read; after a `!` it is the
+                whole message, without the system's reason.
         """
         try:
             return read(self.call, name)
+        except IsADirectoryError as error:
+            if directory is not None and directory.startswith("!"):
+                self.fail(directory[1:].format(name))
+            else:
+                self.fail((directory or wording).format(name), error)
+            return None
         except OSError as error:
             self.fail(wording.format(name), error)
             return None
