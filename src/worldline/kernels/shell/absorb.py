@@ -51,8 +51,16 @@ class Reading:
 def assigned(script: Script) -> set[str]:
     """Variables that a script sets."""
     found = set(re.findall(r"(?:^|[;&|({\s])([A-Za-z_]\w*)\+?=", script.text))
+    passing = {
+        name
+        for command in script.analysis.commands
+        if command.name is not None and command.name not in SHELL_BUILTINS and command.name not in script.functions
+        for name in (*command.assignments, *(word.partition("=")[0] for word in command.args if word and "=" in word))
+    }
+    found -= passing  # `TZ=UTC date`, `dd if=x`: of that command only
     for command in script.analysis.commands:
-        found.update(command.assignments)
+        if command.is_assignment_only or command.name is None or command.name in SHELL_BUILTINS:
+            found.update(command.assignments)
         if command.name in ("read", "mapfile", "readarray", "getopts", "unset", "local", "declare", "export"):
             found.update(word.partition("=")[0] for word in command.args if word and re.match(r"[A-Za-z_]", word))
     found.update(re.findall(r"\bfor\s+([A-Za-z_]\w*)", script.text))

@@ -335,6 +335,8 @@ class KernelFiles:
 
     def mkdir(self, path: str, mode: int = 0o755) -> None:
         place = self._new(path)
+        above = self._disk.node(posixpath.dirname(place))
+        mode |= above.mode & 0o2000 if above is not None else 0
         self._disk.make(place, Node("directory", mode, self._uid, self._uid, self._now))
 
     def symlink(self, target: str, path: str) -> None:

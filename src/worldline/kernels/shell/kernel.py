@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from worldline.domains.terminal.compare import compare
@@ -20,15 +21,21 @@ from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, cont
 
 __all__ = ["ShellKernel"]
 
+_REFUSED = re.compile(r"^\S.*: cd: ", re.M)
+"""What a shell says that does not enter a directory."""
+
 
 class Image:
     """The shell's variables and functions at one settled state; shared by forks, taken when first needed."""
 
-    __slots__ = ("data", "machine")
+    __slots__ = ("absolute", "data", "machine", "others")
 
     def __init__(self, machine: Machine | None, data: bytes | None = None) -> None:
         self.machine = machine
         self.data = data
+        self.absolute = machine is not None and machine.absolute
+        """Whether only a shell that has its commands by their paths can take it up."""
+        self.others = machine.others if machine is not None else frozenset[str]()
 
     def take(self) -> bytes:
         """Return the serialised shell; the machine must be at the settled state.
@@ -196,7 +203,7 @@ class ShellKernel:
                 after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
             reading.cwd = before.cwd
             read_off(script, reading, self.state, seen, after.clock)
-            if reading.cwd == before.cwd:
+            if reading.cwd == before.cwd and not _REFUSED.search(seen.text):
                 reading.cwd = after.cwd
         after.opaque = tuple(dict.fromkeys(after.opaque))
         self._settle(machine, found, after, reading.cwd, restore=not kept)
@@ -230,6 +237,7 @@ class ShellKernel:
                 self._image.take()
                 self._machine = None
         if self._machine is None:
+            absolute, others = absolute or self._image.absolute, others | self._image.others
             data = None if self._fresh else self._image.take()
             spare = None if self._fresh else self._spares.take(absolute, others)
             machine, table = spare or (Machine(self.state, self._limits, absolute=absolute, others=others), Table())

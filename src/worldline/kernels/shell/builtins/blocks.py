@@ -50,6 +50,13 @@ class _Job:
     conversions: tuple[str, ...] = ()
 
 
+_OTHER_CONVERSIONS = ("ascii", "ebcdic", "ibm", "block", "unblock", "sparse")
+_FLAGS = (
+    "append", "binary", "cio", "direct", "directory", "dsync", "noatime", "nocache", "noctty", "nofollow", "nolinks",
+    "nonblock", "sync", "text", "fullblock", "count_bytes", "skip_bytes", "seek_bytes",
+)  # fmt: skip
+
+
 def _size(text: str) -> int:
     factors = text.split("x")
     product = 1
@@ -97,8 +104,13 @@ def _read_job(call: Call) -> _Job:
             job.conversions = tuple(value.split(","))
             for conversion in job.conversions:
                 if conversion not in _CONVERSIONS:
-                    call.unknown(f"the conversion {conversion}")
+                    if conversion in _OTHER_CONVERSIONS:
+                        call.unknown(f"the conversion {conversion}")
+                    raise UsageError(f"invalid conversion: {quote(conversion)}")
         elif value not in ("fullblock", "direct", "sync", "dsync", ""):
+            for flag in value.split(","):
+                if flag not in _FLAGS:
+                    raise UsageError(f"invalid {'input' if name == 'iflag' else 'output'} flag: {quote(flag)}")
             call.unknown(f"{name}={value}")
     return job
 
@@ -118,7 +130,11 @@ def _input(call: Call, job: _Job) -> bytes:
         try:
             data = read(call, job.source)
         except IsADirectoryError as error:
-            raise UsageError(f"error reading {shell_quote(job.source)}: Is a directory", hint=False) from error
+            if job.status not in ("none", "noxfer"):
+                call.unknown("how long it takes")
+            records = "" if job.status == "none" else "0+0 records in\n0+0 records out\n"
+            text = f"error reading {shell_quote(job.source)}: Is a directory\n{records}".rstrip("\n")
+            raise UsageError(text, hint=False) from error
         except OSError as error:
             raise UsageError(f"failed to open {shell_quote(job.source)}: {strerror(error)}", hint=False) from error
     start = job.skip * job.ibs

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.dates import DateError, parse_date
 from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote_if_needed, strerror
-from worldline.kernels.shell.builtins.options import UsageError, command, parse
+from worldline.kernels.shell.builtins.options import UsageError, command, extra_operand, parse
 from worldline.kernels.shell.builtins.times import gnu_format, zone_of
 
 __all__ = ["COMMANDS"]
@@ -55,6 +56,8 @@ def _format_of(call: Call, options: list[tuple[str, str]], operands: list[str]) 
     for operand in operands:
         if operand.startswith("+"):
             if chosen is not None:
+                if any(other.startswith("+") for other in operands[: operands.index(operand)]):
+                    raise extra_operand(operand)
                 raise UsageError("multiple output formats specified", hint=False)
             chosen = operand[1:]
     return chosen
@@ -91,7 +94,7 @@ def _date(call: Call) -> Result:
     if plain and (len(operands) > 1 or "-d" in given):
         return _stray(operands, given, plain)
     if plain:
-        if plain[0].replace(".", "").isdigit():
+        if re.fullmatch(r"(?:\d{8}|\d{10}|\d{12})(?:\.\d\d)?", plain[0]):
             call.unknown("setting the clock")
         raise UsageError(f"invalid date {quote(plain[0])}", hint=False)
     zone = UTC if "-u" in given else zone_of(call)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from worldline.kernels.shell.builtins.backups import Backup, read_backup
 from worldline.kernels.shell.builtins.base import Call
-from worldline.kernels.shell.builtins.options import parse
+from worldline.kernels.shell.builtins.options import choice, parse
 
 __all__ = ["Rules", "read_rules"]
 
 _LONG = (
-    "archive attributes-only backup=? copy-contents debug dereference force interactive link no-clobber"
+    "archive attributes-only backup=? copy-contents dereference force interactive link no-clobber"
     " no-dereference no-preserve= no-target-directory one-file-system parents path preserve=? recursive"
     " remove-destination sparse= reflink=? strip-trailing-slashes suffix= symbolic-link target-directory= update"
     " verbose context=?"
@@ -58,6 +58,10 @@ class Rules:
     """Files that are hard links to each other stay so."""
     remove: bool = False
     attributes_only: bool = False
+    clone: bool = False
+    """Only copies that share their blocks will do."""
+    plain_mode: bool = False
+    """New files get the permissions of any new file."""
     backup: Backup | None = None
     new_mode: int | None = None
     """Permissions of every new file (`install`)."""
@@ -91,6 +95,10 @@ def _rules(call: Call, options: list[tuple[str, str]]) -> Rules:
             rules.symbolic |= name == "-s"
             rules.remove |= name == "--remove-destination"
             rules.attributes_only |= name == "--attributes-only"
+        elif name in ("--sparse", "--reflink"):
+            words = ("never", "auto", "always")
+            chosen = choice(value, name, words if name == "--sparse" else words[::-1][:2] + words[:1])
+            rules.clone |= name == "--reflink" and (not value or chosen == "always")
         elif name not in _ELSEWHERE:
             call.unknown(f"the option {name}")
     follow = follow or ("P" if rules.recursive else "L")
@@ -98,7 +106,7 @@ def _rules(call: Call, options: list[tuple[str, str]]) -> Rules:
     return rules
 
 
-_ELSEWHERE = ("--backup", "-S", "-t", "-T", "-x", "--parents", "--strip-trailing-slashes", "--reflink", "--sparse")
+_ELSEWHERE = ("--backup", "-S", "-t", "-T", "-x", "--parents", "--strip-trailing-slashes")
 
 
 def _preserve(call: Call, rules: Rules, name: str, value: str) -> None:
@@ -107,10 +115,15 @@ def _preserve(call: Call, rules: Rules, name: str, value: str) -> None:
     words = set((value or "mode,ownership,timestamps").split(",")) if name != "-a" else {"all"}
     known = {"mode", "ownership", "timestamps", "all", "links", "context", "xattr"}
     if not words <= known:
-        call.unknown(f"{name}={value}")
+        wrong = next(word for word in value.split(",") if word not in known)
+        near = [word for word in known if wrong and word.startswith(wrong)]
+        if near:
+            call.unknown(f"{name}={value}")
+        choice(wrong, name, ("mode", "timestamps", "ownership", "links", "context", "xattr", "all"))
     keep = name != "--no-preserve"
     if words & {"mode", "all"}:
         rules.mode = keep
+        rules.plain_mode = not keep
     if words & {"ownership", "all"}:
         rules.owner = keep
     if words & {"links", "all"}:

@@ -72,7 +72,7 @@ class Copier:
                     report.fail(f"not writing through dangling symlink {shell_quote(target)}")
                     return False
         same = stat.kind != "directory" and self._same(source, target, stat, there)
-        if same and (rules.backup is None or stat.kind == "symlink"):
+        if same and (rules.backup is None or stat.kind == "symlink" or rules.clobber != "f"):
             report.fail(f"{shell_quote(source)} and {shell_quote(target)} are the same file")
             return False
         if stat.kind == "directory":
@@ -150,6 +150,13 @@ class Copier:
             return False
         if not self._write(data, target, there):
             return False
+        if rules.clone and data:
+            report.fail(f"failed to clone {shell_quote(target)} from {shell_quote(source)}: Operation not supported")
+            if there is None:
+                files.remove(target)
+            else:
+                files.write(target, b"")
+            return False
         if rules.verbose:
             report.out(f"{shell_quote(source)} -> {shell_quote(target)}{note}\n")
         self._attributes(stat, target, new=there is None)
@@ -184,7 +191,7 @@ class Copier:
         elif rules.mode:
             files.chmod(target, stat.mode)
         elif new:
-            files.chmod(target, stat.mode & 0o777 & ~self.call.umask)
+            files.chmod(target, (0o666 if rules.plain_mode else stat.mode & 0o777) & ~self.call.umask)
         if rules.owner and (stat.owner, stat.group) != _owners(self.call, target):
             try:
                 files.chown(target, stat.owner, stat.group)
@@ -270,7 +277,7 @@ class Copier:
         if rules.mode:
             files.chmod(target, stat.mode)
         elif new:
-            files.chmod(target, stat.mode & 0o777 & ~self.call.umask)
+            files.chmod(target, (0o777 if rules.plain_mode else stat.mode & 0o777) & ~self.call.umask)
         if rules.times:
             files.utime(target, stat.mtime)
 

@@ -387,7 +387,11 @@ def _resolve(reading: _Reading, now: datetime, zone: tzinfo) -> datetime:
             over = timedelta(days=start.day - 1)
             start = start.replace(year=total // 12, month=total % 12 + 1, day=1) + over
         start += timedelta(days=reading.days)
-        moment = start.replace(tzinfo=reading.zone or zone).astimezone(UTC) + timedelta(seconds=reading.seconds)
+        local = start.replace(tzinfo=reading.zone or zone)
+        moment = local.astimezone(UTC)
+        if moment.astimezone(local.tzinfo).replace(tzinfo=None) != start:
+            raise DateError(str(start))  # the clock leaps over this hour
+        moment += timedelta(seconds=reading.seconds)
         return moment.astimezone(zone)
     except (ValueError, OverflowError) as error:
         raise DateError(str(error)) from error

@@ -48,6 +48,7 @@ class _Settings:
     block: int = 1024
     suffix: str = ""
     apparent: bool = False
+    inodes: bool = False
     depth: int | None = None
     threshold: int | None = None
     excluded: list[re.Pattern[str]] = field(default_factory=list)
@@ -73,7 +74,9 @@ def _read(call: Call) -> tuple[_Settings, list[str]]:
             settings.threshold = _threshold(value)
         elif name == "--exclude":
             settings.excluded.append(glob_regex(value))
-        elif name in ("-L", "--inodes", "--time", "--time-style", "-X", "--exclude-from", "--files0-from"):
+        elif name == "--inodes":
+            settings.inodes = True
+        elif name in ("-L", "--time", "--time-style", "-X", "--exclude-from", "--files0-from"):
             call.unknown(f"the option {name}")
     if "-s" in settings.names:
         if "-a" in settings.names:
@@ -136,7 +139,7 @@ class _Measure:
         if mark in self.seen:
             return None
         self.seen.add(mark)
-        own = stat.size if settings.apparent else disk_bytes(stat)
+        own = 1 if settings.inodes else stat.size if settings.apparent else disk_bytes(stat)
         if stat.kind == "file" and not settings.apparent and self._may_have_holes(path, stat):
             self.vague = f"{path} may have holes"
         below = own
@@ -192,6 +195,8 @@ class _Measure:
     def text(self, size: int) -> str:
         """A size in the unit asked for."""
         settings = self.settings
+        if settings.inodes and not settings.human:
+            return str(size)
         if settings.human:
             return human(size, si=settings.human == "si")
         return f"{scaled(size, settings.block)}{settings.suffix}"

@@ -71,6 +71,8 @@ def _env(call: Call) -> Result:
         words = words[1:]
     if not words:
         return Result("".join(f"{name}={env[name]}{end}" for name in order))
+    if words in (["env"], ["printenv"]):
+        return Result("".join(f"{name}={env[name]}\n" for name in order))
     if end == "\0":
         raise UsageError("cannot specify --null (-0) with command")
     result = call.run(words, stdin=call.stdin, env=env)

@@ -12,6 +12,7 @@ from worldline.kernels.shell.builtins.making import make_directories
 from worldline.kernels.shell.builtins.messages import Report, quote, shell_quote
 from worldline.kernels.shell.builtins.modes import ModeError, apply_mode
 from worldline.kernels.shell.builtins.options import UsageError, command, parse
+from worldline.kernels.shell.builtins.paths import canonical
 from worldline.kernels.shell.builtins.targets import pair_up
 
 __all__ = ["COMMANDS"]
@@ -55,7 +56,7 @@ def _install(call: Call) -> Result:
             raise UsageError("missing file operand")
         return _install_directories(call, report, operands, mode, verbose="-v" in given)
     rules = Rules(
-        new_mode=mode, remove=False, verbose="-v" in given, times="-p" in given, backup=read_backup(call, options)
+        new_mode=mode, remove=True, verbose="-v" in given, times="-p" in given, backup=read_backup(call, options)
     )
     rules.clobber = "f"
     copier = Copier(call, rules, report)
@@ -66,6 +67,13 @@ def _install(call: Call) -> Result:
     for source, target in pair_up(call, options, operands):
         if call.files.exists(source) and call.files.stat(source).kind == "directory":
             report.fail(f"omitting directory {shell_quote(source)}")
+            continue
+        try:
+            same = call.files.exists(target) and canonical(call, source) == canonical(call, target)
+        except OSError:
+            same = False
+        if same:
+            report.fail(f"{shell_quote(source)} and {shell_quote(target)} are the same file")
             continue
         copier.copy(source, target)
     return report.result()

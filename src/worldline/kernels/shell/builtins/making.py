@@ -76,6 +76,8 @@ def _mkdir(call: Call) -> Result:
         if name == "-m":
             try:
                 mode = apply_mode(value, 0o777, directory=True, umask=call.umask)
+                if re.search("[st]", value):
+                    call.unknown(f"the mode {value} of a new directory")
             except ModeError:
                 raise UsageError(f"invalid mode {quote(value)}", hint=False) from None
     for operand in operands:
@@ -124,7 +126,10 @@ class _Linker:
         self.answers = Answers(call, self.report)
         self.symbolic = "-s" in names
         self.force = "-f" in names
-        self.ask = "-i" in names
+        last = [name for name, _ in options if name in ("-f", "-i")][-1:]
+        self.ask = last == ["-i"]
+        self.follow = [name for name, _ in options if name in ("-L", "-P")][-1:] == ["-L"]
+        self.directories = bool({"-d", "-F", "--directory"} & names)
         self.verbose = "-v" in names
         self.relative = "-r" in names
         self.no_follow = "-n" in names or "-T" in names
@@ -133,7 +138,10 @@ class _Linker:
     def one(self, source: str, target: str) -> None:
         call, report = self.call, self.report
         what = "symbolic link" if self.symbolic else "hard link"
+        note = ""
         try:
+            if self.symbolic and not source:
+                raise FileNotFoundError(2, "No such file or directory", target)
             if not self.symbolic and not self._linkable(source):
                 return
             there = lstat(call, target)
@@ -143,25 +151,38 @@ class _Linker:
                     return
                 if self.ask and not self.answers.yes(f"replace {shell_quote(target)}"):
                     return
+                if not self.symbolic and self._same(source, target):
+                    report.fail(f"{shell_quote(source)} and {shell_quote(target)} are the same file")
+                    return
                 if self.backup:
-                    self.backup.move(call, target)
+                    note = f"{shell_quote(self.backup.move(call, target))} ~ "
                 else:
                     call.files.remove(target)
             text = self._relative(source, target) if self.relative and self.symbolic else source
             if self.symbolic:
                 call.files.symlink(text, target)
             else:
-                call.files.link(source, target)
+                call.files.link(canonical(call, source) if self.follow else source, target)
         except OSError as error:
             shown = shell_quote(target)
-            if self.symbolic or isinstance(error, FileExistsError):
+            if self.symbolic and not source:
+                report.fail(f"failed to create {what} {shown} -> ''", error)
+            elif self.symbolic or isinstance(error, FileExistsError):
                 report.fail(f"failed to create {what} {shown}", error)
             else:
                 report.fail(f"failed to create {what} {shown} => {shell_quote(source)}", error)
             return
         if self.verbose:
             arrow = "->" if self.symbolic else "=>"
-            report.out(f"{shell_quote(target)} {arrow} {shell_quote(text)}\n")
+            report.out(f"{note}{shell_quote(target)} {arrow} {shell_quote(text)}\n")
+
+    def _same(self, source: str, target: str) -> bool:
+        old, new = (self.call.files.stat(path, follow=False) for path in (source, target))
+        places = [
+            posixpath.join(canonical(self.call, posixpath.dirname(path) or "."), posixpath.basename(path))
+            for path in (source, target)
+        ]
+        return places[0] == places[1] or bool(old.inode and old.inode == new.inode and self.backup)
 
     def _linkable(self, source: str) -> bool:
         try:
@@ -169,7 +190,7 @@ class _Linker:
         except OSError as error:
             self.report.fail(f"failed to access {shell_quote(source)}", error)
             return False
-        if stat.kind == "directory":
+        if stat.kind == "directory" and not self.directories:
             self.report.fail(f"{shell_quote_if_needed(source)}: hard link not allowed for directory")
             return False
         return True

@@ -17,8 +17,14 @@ _LARGEST = 200_000
 _LARGEST_FACTOR = 10**18
 
 
-def _read_number(text: str) -> tuple[Decimal, int]:
+def _read_number(call: Call, text: str) -> tuple[Decimal, int]:
     """Return a number and how many decimals it was written with."""
+    if re.fullmatch(r"\s*[-+]?nan(?:\(\w*\))?", text, re.IGNORECASE):
+        raise UsageError(f"invalid {quote('not-a-number')} argument: {quote(text)}")
+    if re.fullmatch(r"\s*[-+]?0[xX][0-9a-fA-F]+", text):
+        return Decimal(int(text, 16)), 0
+    if re.fullmatch(r"\s*[-+]?(?:inf(?:inity)?|0[xX][0-9a-fA-F.]+p?.*)", text, re.IGNORECASE):
+        call.unknown(f"the number {text}")
     if not _NUMBER.match(text):
         raise UsageError(f"invalid floating point argument: {quote(text)}")
     try:
@@ -77,7 +83,7 @@ def _seq(call: Call) -> Result:
         raise missing_operand()
     if len(words) > 3:
         raise extra_operand(words[3])
-    numbers = [_read_number(word) for word in words]
+    numbers = [_read_number(call, word) for word in words]
     first = numbers[0] if len(words) > 1 else (Decimal(1), 0)
     step = numbers[1] if len(words) == 3 else (Decimal(1), 0)
     last = numbers[-1]
@@ -108,7 +114,8 @@ def _seq(call: Call) -> Result:
 def _factors(call: Call, number: int) -> list[int]:
     if number > _LARGEST_FACTOR:
         call.unknown("the factors of so large a number")
-    found, divisor = [], 2
+    found: list[int] = []
+    divisor = 2
     while divisor * divisor <= number:
         while number % divisor == 0:
             found.append(divisor)
@@ -121,7 +128,7 @@ def _factors(call: Call, number: int) -> list[int]:
 
 @command()
 def _factor(call: Call) -> Result:
-    options, words = parse(call, "h", "exponents", same={"--exponents": "-h"})
+    options, words = parse(call, "", "exponents")
     words = words or (call.stdin or "").split()
     out, err = "", ""
     for word in words:

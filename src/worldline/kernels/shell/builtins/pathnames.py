@@ -175,10 +175,19 @@ def _pathchk(call: Call) -> Result:
             elif any(len(part) > 14 for part in path.split("/")):
                 part = next(part for part in path.split("/") if len(part) > 14)
                 report.fail(f"limit 14 exceeded by length {len(part)} of file name component {shell_quote(part)}")
+        elif path == "" and "-P" in names:
+            report.fail("empty file name")
         elif path == "":
             report.fail("'': No such file or directory")
         elif any(len(part.encode()) > 255 for part in path.split("/")):
             call.unknown("what is said about very long names")
+        else:
+            try:
+                call.files.stat(path, follow=False)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                report.fail(shell_quote_if_needed(path, colon=True), error)
         if ("-P" in names or "--portability" in names) and re.search(r"(^|/)-", path):
             report.fail(f"leading '-' in a component of file name {shell_quote(path)}")
     return report.result()

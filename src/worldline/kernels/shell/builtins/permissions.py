@@ -11,7 +11,7 @@ from worldline.kernels.shell.builtins.modes import ModeError, apply_mode, permis
 from worldline.kernels.shell.builtins.options import UsageError, command, missing_operand, parse
 from worldline.kernels.shell.builtins.order import directory_order
 from worldline.kernels.shell.builtins.paths import canonical, join
-from worldline.kernels.shell.builtins.people import known_group, known_user
+from worldline.kernels.shell.builtins.people import SYSTEM_GROUPS, SYSTEM_USERS, known_group, known_user
 
 __all__ = ["COMMANDS"]
 
@@ -227,7 +227,14 @@ def _read_owner(call: Call, word: str) -> tuple[str | None, str | None]:
         owner_word, sign, group_word = word.partition(":")
         if not sign and "." in word and known_user(call, word) is None:
             call.unknown("the old form OWNER.GROUP")
+    if owner_word and re.fullmatch(r"\+\d+", owner_word):
+        owner_word = owner_word[1:]
+    if group_word and re.fullmatch(r"\+\d+", group_word):
+        group_word = group_word[1:]
     uid = known_user(call, owner_word) if owner_word else None
+    known = {0, call.world.user_id, *SYSTEM_USERS.values(), *SYSTEM_GROUPS.values()}
+    if call.world.user_id and any(text.isdigit() and int(text) not in known for text in (owner_word, group_word)):
+        call.unknown("whether the system maps this number")
     if owner_word and uid is None:
         raise UsageError(f"invalid user: {quote(word)}", hint=False)
     gid = known_group(call, group_word) if group_word else None

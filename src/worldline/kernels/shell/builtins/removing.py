@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from worldline.kernels.shell.builtins.asking import Answers
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.messages import Report, shell_quote, strerror
+from worldline.kernels.shell.builtins.messages import Report, shell_quote, shell_quote_if_needed, strerror
 from worldline.kernels.shell.builtins.options import UsageError, command, extra_operand, missing_operand, parse
 from worldline.kernels.shell.builtins.order import directory_order
 from worldline.kernels.shell.builtins.paths import canonical, join, kind_of, strip_slashes
@@ -108,14 +108,28 @@ def _when(call: Call, value: str) -> str:
     return found
 
 
+def _with_advice(call: Call, error: UsageError) -> UsageError:
+    """Add how a file can be removed whose name was taken for an option."""
+    for word in call.argv:
+        if word == "--":
+            break
+        if word.startswith("-") and len(word) > 1 and call.files.exists(word, follow=False):
+            advice = f"Try 'rm ./{shell_quote_if_needed(word)}' to remove the file {shell_quote(word)}."
+            return UsageError(f"{error.message}\n{advice}")
+    return error
+
+
 @command()
 def _rm(call: Call) -> Result:
-    options, operands = parse(
-        call,
-        "dfirvIR",
-        "force interactive=? one-file-system no-preserve-root preserve-root=? recursive dir verbose",
-        same={"--force": "-f", "-R": "-r", "--recursive": "-r", "--dir": "-d", "--verbose": "-v"},
-    )
+    try:
+        options, operands = parse(
+            call,
+            "dfirvIR",
+            "force interactive=? one-file-system no-preserve-root preserve-root=? recursive dir verbose",
+            same={"--force": "-f", "-R": "-r", "--recursive": "-r", "--dir": "-d", "--verbose": "-v"},
+        )
+    except UsageError as error:
+        raise _with_advice(call, error) from error
     if ("--no-preserve-root", "") in options and any(canonical(call, name, missing="all") == "/" for name in operands):
         call.unknown("--no-preserve-root")
     remover = _Remover(call, options)
@@ -155,8 +169,20 @@ def _rmdir_one(call: Call, report: Report, operand: str, options: set[str]) -> N
         if "-v" in options:
             report.out(f"rmdir: removing directory, {shell_quote(path)}\n")
         try:
+            if path.endswith("/") and kind_of(call, strip_slashes(path)) == "symlink":
+                reason = (
+                    "Symbolic link not followed" if call.files.stat(path).kind == "directory" else "Not a directory"
+                )
+                report.fail(f"failed to remove {shell_quote(path)}: {reason}")
+                return
             if call.files.stat(path, follow=False).kind != "directory":
                 report.fail(f"failed to remove {shell_quote(path)}: Not a directory")
+                return
+            if strip_slashes(path).split("/")[-1] in (".", ".."):
+                reason = "Invalid argument" if strip_slashes(path).endswith("/.") or path.rstrip("/") == "." else ""
+                if not reason:
+                    call.unknown(f"removing {path}")
+                report.fail(f"failed to remove {shell_quote(path)}: {reason}")
                 return
             call.files.remove(path)
         except OSError as error:

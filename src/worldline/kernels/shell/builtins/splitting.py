@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.messages import quote, shell_quote, strerror
+from worldline.kernels.shell.builtins.messages import quote, shell_quote, shell_quote_if_needed, strerror
 from worldline.kernels.shell.builtins.options import UsageError, command, extra_operand, missing_operand, parse
 from worldline.kernels.shell.builtins.patterns import PatternError, basic_regex
 from worldline.kernels.shell.builtins.sizes import SizeError, parse_size
@@ -121,6 +121,8 @@ def _split(call: Call) -> Result:
     source = operands[0] if operands else "-"
     try:
         data = read(call, source)
+    except IsADirectoryError:
+        raise UsageError(f"{shell_quote_if_needed(source, colon=True)}: Is a directory", hint=False) from None
     except OSError as error:
         raise UsageError(f"cannot open {shell_quote(source)} for reading: {strerror(error)}", hint=False) from error
     if kind == "-n":
@@ -171,7 +173,8 @@ def _numbered(call: Call, given: dict[str, str], names: _Names, data: bytes, tex
     match = re.fullmatch(r"(?:([lr])/)?(?:(\d+)/)?(\d+)", text)
     if match is None or int(match.group(3)) == 0:
         shown = text.rpartition("/")[2]
-        raise UsageError(f"invalid number of chunks: {quote(shown)}", hint=False)
+        reason = ": Numerical result out of range" if match is not None else ""
+        raise UsageError(f"invalid number of chunks: {quote(shown)}{reason}", hint=False)
     kind, single, count = match.group(1) or "", match.group(2), int(match.group(3))
     if count > _MOST:
         call.unknown("so many output files")

@@ -12,6 +12,7 @@ from worldline.kernels.shell.builtins.messages import Report, shell_quote, shell
 from worldline.kernels.shell.builtins.modes import mode_string
 from worldline.kernels.shell.builtins.options import command, missing_operand, parse
 from worldline.kernels.shell.builtins.times import iso_stamp, zone_of
+from worldline.kernels.shell.table import STANDARD_DIRECTORIES
 
 __all__ = ["COMMANDS", "access_time"]
 
@@ -57,7 +58,7 @@ def _value(call: Call, path: str, stat: FileStat, letter: str) -> str:
         "F": lambda: _type_name(stat),
         "g": lambda: str(stat.gid),
         "G": lambda: "UNKNOWN" if stat.group.isdigit() else stat.group,
-        "h": lambda: str(stat.nlink),
+        "h": lambda: _links(call, path, stat),
         "n": lambda: path,
         "o": lambda: "4096",
         "s": lambda: str(stat.size),
@@ -73,6 +74,18 @@ def _value(call: Call, path: str, stat: FileStat, letter: str) -> str:
             call.unknown(f"what stat shows for %{letter}")
         return "?"
     return values[letter]()
+
+
+def _links(call: Call, path: str, stat: FileStat) -> str:
+    if call.files.absolute(path) in STANDARD_DIRECTORIES and stat.kind == "directory":
+        call.unknown(f"what else is in {path}")
+    return str(stat.nlink)
+
+
+def _check_escapes(text: str) -> str:
+    """Return the warnings about escapes that are none."""
+    odd = re.findall(r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]{1,2}|([^abefnrtv\\\"0-7x]))", text, re.DOTALL)
+    return "".join(f"stat: warning: unrecognized escape '\\{letter}'\n" for letter in odd if letter)
 
 
 def _expand(call: Call, template: str, path: str, stat: FileStat) -> str:
@@ -107,7 +120,7 @@ def _unescape(text: str) -> str:
             return chr(int(body, 8))
         if body == "e":
             return "\x1b"
-        return chr(int(body[1:], 16)) if body[0] == "x" and len(body) > 1 else match.group()
+        return chr(int(body[1:], 16)) if body[0] == "x" and len(body) > 1 else body
 
     return re.sub(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)", one, text, flags=re.DOTALL)
 
@@ -120,12 +133,13 @@ def _stat(call: Call) -> Result:
         "dereference file-system format= printf= terse cached=",
         same={"--format": "-c", "--dereference": "-L", "--file-system": "-f", "--terse": "-t"},
     )
-    template, end, follow, special = None, "\n", False, ""
+    template, end, follow, special, escapes = None, "\n", False, "", ""
     for name, value in options:
         if name == "-c":
             template, end = value, "\n"
         elif name == "--printf":
             template, end = _unescape(value), ""
+            escapes = _check_escapes(value)
         elif name == "-L":
             follow = True
         elif name != "--cached":
@@ -133,6 +147,8 @@ def _stat(call: Call) -> Result:
     if not operands:
         raise missing_operand()
     report, vague = Report("stat"), False
+    if escapes and len(operands) > 1:
+        call.unknown("warnings about several files")
     for operand in operands:
         try:
             if operand == "-":
@@ -149,6 +165,7 @@ def _stat(call: Call) -> Result:
             vague = True
         else:
             report.out(_expand(call, template, operand, stat) + end)
+            report.raw_err(escapes)
     if vague:
         raise Unknown("stat: device, inode and times of a file", report.result())
     return report.result()

@@ -86,7 +86,7 @@ def _short(call: Call, settings: _Settings, letter: str, words: list[str]) -> No
             settings.sort = letter
         return
     if letter not in _WITH_VALUE:
-        if letter in "ARHTXc":
+        if letter in "ARHSTXc":
             call.unknown(f"the option -{letter}")
         raise _TreeError(f"tree: Invalid argument -`{letter}'.\n{_USAGE}")
     if not words:
@@ -117,6 +117,8 @@ def _long(call: Call, settings: _Settings, word: str, words: list[str]) -> None:
             settings.sort = {"name": "", "size": "S", "mtime": "t", "version": "v", "none": "U"}[value]
         else:
             call.unknown(f"sorting by {value}")
+    elif name == "si":
+        call.unknown("the option --si")
     elif name in ("dirsfirst", "filesfirst", "noreport", "prune", "si", "ignore-case", "matchdirs"):
         settings.flags.add(name)
     elif any(known.startswith(name) or name.startswith(known) for known in _KNOWN):

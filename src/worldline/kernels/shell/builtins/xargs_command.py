@@ -269,6 +269,9 @@ def _xargs(call: Call) -> Result:
         name = shell_quote_if_needed(rules.source)
         raise UsageError(f"Cannot open input file {quote(name)}: {strerror(error)}", hint=False) from error
     items = _split(escape(data), rules)
+    names = [name for name, _ in options if name in ("-n", "-I", "-i", "-L", "-l")]
+    if len({name.lower() for name in names}) > 1 and ("-n" in names[:-1] or {"-L", "-l"} & set(names[:-1])):
+        call.unknown("the warning about options that exclude each other")
     if rules.slot and rules.processes != 1:
         call.unknown("which slot a process gets")
     return _Runner(call, rules).run(_command_lines(words or ["echo"], items, rules))
