@@ -8,12 +8,14 @@ were set aside, and before each run of changes is moved down as far as it goes. 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Change", "TooExpensive", "changes"]
+__all__ = ["Change", "Discard", "TooExpensive", "changes"]
 
 _LIMIT = 2000
+
+Discard = Callable[[Sequence[Hashable], Sequence[Hashable]], tuple[list[bool], list[bool]]]
 
 
 class TooExpensive(Exception):
@@ -41,7 +43,12 @@ class Change:
 
 
 def changes(
-    old: Sequence[Hashable], new: Sequence[Hashable], *, horizon: int = 0, ends: tuple[int, int] | None = None
+    old: Sequence[Hashable],
+    new: Sequence[Hashable],
+    *,
+    horizon: int = 0,
+    ends: tuple[int, int] | None = None,
+    discard: Discard | None = None,
 ) -> list[Change]:
     """Return the changes that turn one sequence of lines into another, in order.
 
@@ -50,6 +57,8 @@ def changes(
         new: Lines of the second file.
         horizon: How many lines of a common start and end take part when runs are moved (the context of the output).
         ends: How many lines at the start and end are the same to the byte, where equality is looser than that.
+        discard: Which lines take no part in the search, from those between a common start and end: gets both sides
+            and returns flags for both. GNU's rule if None.
 
     Raises:
         TooExpensive: More than some thousand edits are needed.
@@ -59,7 +68,10 @@ def changes(
     first, second = old[start : len(old) - stop], new[start : len(new) - stop]
     codes: dict[Hashable, int] = {}
     sides = [[codes.setdefault(line, len(codes)) for line in side] for side in (first, second)]
-    changed = [_discarded(sides[0], sides[1]), _discarded(sides[1], sides[0])]
+    if discard is None:
+        changed = [_discarded(sides[0], sides[1]), _discarded(sides[1], sides[0])]
+    else:
+        changed = list(discard(first, second))
     kept = [[index for index, gone in enumerate(flags) if not gone] for flags in changed]
     _Search([sides[0][i] for i in kept[0]], [sides[1][i] for i in kept[1]], kept, changed).run()
     _shift(sides, changed)
