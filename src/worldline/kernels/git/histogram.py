@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from worldline.kernels.git.discarding import discard_rule
 from worldline.kernels.shell.builtins.differences import changes
 
 __all__ = ["changed_lines_of"]
@@ -56,7 +57,8 @@ def _classic(
     old: Sequence[bytes], new: Sequence[bytes], span: tuple[int, int, int, int], flags: tuple[list[bool], list[bool]]
 ) -> None:
     a, b, c, d = span
-    for change in changes(list(old[a:b]), list(new[c:d])):
+    first, second = old[a:b], new[c:d]
+    for change in changes(first, second, discard=discard_rule(first, second)):
         for index in range(change.old_start, change.old_end):
             flags[0][a + index] = True
         for index in range(change.new_start, change.new_end):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
+from worldline.kernels.git.discarding import discard_rule
 from worldline.kernels.git.histogram import changed_lines_of
 from worldline.kernels.shell.builtins.differences import Change, TooExpensive, changes
 
@@ -71,7 +72,7 @@ def _cached(old: Lines, new: Lines, left: Lines, right: Lines, way: Way) -> tupl
 
 def _flags(old: Lines, new: Lines) -> tuple[list[bool], list[bool]]:
     flags = [False] * len(old), [False] * len(new)
-    for change in changes(list(old), list(new)):
+    for change in changes(old, new, discard=discard_rule(old, new)):
         for index in range(change.old_start, change.old_end):
             flags[0][index] = True
         for index in range(change.new_start, change.new_end):
