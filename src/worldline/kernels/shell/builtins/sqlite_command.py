@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 import sqlite3
 from datetime import UTC
+from typing import NoReturn
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.sqlite_dots import dump, load, schema, tables
-from worldline.kernels.shell.builtins.sqlite_output import MODES, Style, UnknownStyle, rows_text
+from worldline.kernels.shell.builtins.sqlite_dots import dump, indexes, load, schema, tables
+from worldline.kernels.shell.builtins.sqlite_errors import context, offset_of
+from worldline.kernels.shell.builtins.sqlite_output import MODES, Style, UnknownStyle, plan_text, rows_text
 from worldline.kernels.shell.builtins.textio import Output, read, stdin
 
 __all__ = ["COMMANDS"]
@@ -23,10 +26,29 @@ _FLAGS = {
     "-markdown": "markdown", "-table": "table", "-tabs": "tabs", "-html": "html", "-quote": "quote", "-ascii": "ascii",
 }  # fmt: skip
 _VOLATILE = re.compile(
-    r"\brandom(?:blob)?\s*\(|sqlite_(?:version|source_id)|\battach\b|\bvacuum\b|load_extension", re.IGNORECASE
+    r"\bjournal_mode\b|\bdatabase_list\b|\bcompile_options\b|\brandom(?:blob)?\s*\(|sqlite_(?:version|source_id)|\battach\b|\bvacuum\b|load_extension",
+    re.IGNORECASE,
 )
 _PRESENT = re.compile(r"\b(date|time|datetime|julianday|unixepoch)\s*\(\s*\)", re.IGNORECASE)
+_OTHER = frozenset(
+    ["-A", "-append", "-archive", "-deserialize", "-echo", "-help", "-interactive", "-lookaside", "-maxsize", "-zip",
+     "-memtrace", "-mmap", "-newline", "-nofollow", "-nonce", "-pagecache", "-pcachetrace", "-safe", "-separator",
+     "-nullvalue", "-cmd", "-init", "-sorterref", "-stats", "-unsafe-testing", "-version", "-vfs", "-heap", "-vfstrace"]
+)  # fmt: skip
 _STEPS = 2_000_000
+
+
+_MODES = ("ascii", "box", "column", "csv", "html", "insert", "json", "line", "list", "markdown", "qbox", "quote",
+          "table", "tabs", "tcl")  # fmt: skip
+_DOTS = (
+    "archive", "auth", "backup", "bail", "binary", "cd", "changes", "check", "clone", "connection", "databases",
+    "dbconfig", "dbinfo", "dump", "echo", "eqp", "excel", "exit", "expert", "explain", "filectrl", "fullschema",
+    "headers", "help", "import", "imposter", "indexes", "limit", "lint", "load", "log", "mode", "nonce", "nullvalue",
+    "once", "open", "output", "parameter", "print", "progress", "prompt", "quit", "read", "recover", "restore", "save",
+    "scanstats", "schema", "selftest", "separator", "sha3sum", "shell", "show", "stats", "system", "tables", "testcase",
+    "testctrl", "timeout", "timer", "trace", "vfsinfo", "vfslist", "vfsname", "width", "iotrace", "unmodule",
+    "breakpoint",    "crnl", "crlf", "selecttrace", "wheretrace", "treetrace",
+)  # fmt: skip
 
 
 class _Stop(Exception):
@@ -54,6 +76,11 @@ class _Shell:
         self.style = Style()
         self.bail = False
         self.readonly = False
+        self.headers_set = False
+        self.target: str | None = None
+        """The file that output goes to."""
+        self.mark = 0
+        self.once = 0
         self.file = ":memory:"
         self.before = b""
         self.database = sqlite3.connect(":memory:", isolation_level=None)
@@ -75,7 +102,7 @@ class _Shell:
                 continue
             option = word if not word.startswith("--") else word[1:]
             if option in _FLAGS:
-                self.mode(_FLAGS[option])
+                self.mode(_FLAGS[option], quiet=True)
             elif option in ("-header", "-noheader"):
                 self.style.headers = option == "-header"
             elif option in ("-separator", "-nullvalue", "-newline", "-cmd", "-init") and words:
@@ -93,8 +120,12 @@ class _Shell:
                 self.readonly = True
             elif option == "-echo" and words[1:]:
                 continue
-            elif option not in ("-batch",):
+            elif option in _OTHER:
                 self.call.unknown(f"the option {word}")
+            elif option != "-batch":
+                self.out.raw(f"sqlite3: Error: unknown option: {option}\nUse -help for a list of options.\n")
+                self.out.status = 1
+                raise _Stop
         if operands:
             self.file = operands.pop(0)
         if self.call.env.get("HOME") and self.call.files.exists(f"{self.call.env['HOME']}/.sqliterc"):
@@ -118,8 +149,13 @@ class _Shell:
             return
         try:
             data = read(self.call, self.file) if self.call.files.exists(self.file) else b""
+        except IsADirectoryError:
+            self.cannot_open()
         except OSError:
             self.call.unknown("a database that cannot be read")
+        place = posixpath.dirname(self.call.files.absolute(self.file))
+        if not data and not self.call.files.exists(self.file) and (self.readonly or not self.call.files.exists(place)):
+            self.cannot_open()
         self.before = data
         if data:
             if not data.startswith(b"SQLite format 3\0"):
@@ -128,11 +164,17 @@ class _Shell:
                 self.call.unknown("a write-ahead log")
             self.database.deserialize(data)
 
+    def cannot_open(self) -> NoReturn:
+        self.out.raw(f'Error: unable to open database "{self.file}": unable to open database file\n')
+        self.out.status = 1
+        raise _Stop
+
     def tick(self) -> int:
         self.steps += 1000
         return int(self.steps > _STEPS)
 
     def save(self) -> None:
+        self.settle()
         if self.file in (":memory:", ""):
             return
         if self.before and not self.before.startswith(b"SQLite format 3\0"):
@@ -153,14 +195,18 @@ class _Shell:
     def argument(self, text: str) -> None:
         if text.startswith("."):
             self.dot(text, None)
+            self.count()
         else:
             self.sql(text, None)
+            self.once = min(self.once, 1)
+            self.count()
 
     def script(self, text: str) -> None:
         pending, first = "", 1
         for number, line in enumerate(text.split("\n"), 1):
             if not pending.strip() and line.startswith("."):
                 self.dot(line, number)
+                self.count()
                 pending = ""
                 continue
             if not pending.strip():
@@ -169,10 +215,12 @@ class _Shell:
                     continue
             pending += line + "\n"
             if sqlite3.complete_statement(pending):
-                self.sql(pending, first)
+                self.sql(pending[:-1], first)
+                self.once = min(self.once, 1)
+                self.count()
                 pending = ""
         if pending.strip():
-            self.sql(pending, first)
+            self.sql(pending.removesuffix("\n"), first)
 
     # --- SQL
 
@@ -190,10 +238,16 @@ class _Shell:
         if _VOLATILE.search(text):
             self.call.unknown("what this SQL gives")
         if self.before and not self.before.startswith(b"SQLite format 3\0"):
-            self.fail("file is not a database", 26, "in prepare, ", line)
+            self.fail("file is not a database (26)", 26, "in prepare, ", line)
             return
-        for statement in self.statements(self.now(text)):
-            if not self.statement(statement, text, line):
+        text = self.now(text)
+        at = 0
+        for statement in self.statements(text):
+            at = text.index(statement, at)
+            skipped = len(statement) - len(statement.lstrip()) if at else 0
+            rest = text[at + skipped :]
+            at += len(statement)
+            if not self.statement(statement[skipped:], rest, line):
                 return
 
     def now(self, text: str) -> str:
@@ -209,10 +263,11 @@ class _Shell:
             text = re.sub(r"\bcurrent_time\b", f"'{moment:%H:%M:%S}'", text, flags=re.I)
         return text
 
-    def statement(self, statement: str, text: str, line: int | None) -> bool:
+    def statement(self, statement: str, rest: str, line: int | None) -> bool:
         if re.search(r"\binsert\b|\bupdate\b", statement, re.I) and self.default_now():
             self.call.unknown("a column that takes the present time")
-        if re.match(r"\s*explain\b", statement, re.I):
+        explained = re.match(r"\s*explain\b(\s+query\s+plan\b)?", statement, re.I)
+        if explained is not None and not explained[1]:
             self.call.unknown("EXPLAIN")
         try:
             cursor = self.database.execute(statement)
@@ -220,11 +275,13 @@ class _Shell:
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
                 self.call.unknown("a long query")
-            self.report(error, statement, text, line)
+            self.report(error, statement, rest, line)
             return False
         except (sqlite3.Warning, UnicodeError, ValueError):
             self.call.unknown("this SQL")
-        if cursor.description and rows:
+        if explained is not None:
+            self.out.write(("QUERY PLAN\n" + plan_text(rows, 0, "")).encode())
+        elif cursor.description and rows:
             names = [column[0] for column in cursor.description]
             self.out.write(rows_text(self.style, names, rows).encode("utf-8", "surrogateescape"))
         return True
@@ -236,41 +293,23 @@ class _Shell:
         ).fetchone()
         return bool(found[0])
 
-    def report(self, error: sqlite3.Error, statement: str, text: str, line: int | None) -> None:
+    def report(self, error: sqlite3.Error, statement: str, rest: str, line: int | None) -> None:
         name = getattr(error, "sqlite_errorname", "SQLITE_ERROR")
+        if str(error).startswith("cannot store "):
+            name = "SQLITE_CONSTRAINT_DATATYPE"
         code = next((number for key, number in _ERRORS.items() if name.startswith(key)), 0)
         if not code:
             self.call.unknown(f"the error {name}")
         message = str(error)
         if code == 1:
-            message += (" (17)" if name == "SQLITE_SCHEMA" else "") + self.context(message, statement)
+            try:
+                place = offset_of(self.database, message, statement)
+            except LookupError:
+                self.call.unknown("where the error is shown")
+            message += (" (17)" if name == "SQLITE_SCHEMA" else "") + context(rest, place)
             self.fail(message, 1, "in prepare, ", line)
         else:
             self.fail(f"{message} ({code})", code, "stepping, ", line)
-
-    def context(self, message: str, statement: str) -> str:
-        """The excerpt that points at a syntax error."""
-        found = re.match(r'near "(.*)": syntax error', message, re.S)
-        if message == "incomplete input":
-            if "\n" in statement.strip() or len(statement) > 70:
-                self.call.unknown("where the error is shown")
-            at = len(statement.rstrip("\n"))
-            return f"\n  {statement.rstrip(chr(10))}\n  {self.arrow(at)}"
-        if found is None:
-            column = re.match(r"no such column: (.*)", message)
-            token = column[1] if column else None
-            if token is None:
-                return ""
-        else:
-            token = found[1]
-        clean = statement.rstrip("\n")
-        places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(token)}(?!\w)", clean)]
-        if len(places) != 1 or "\n" in clean or len(clean) > 75:
-            self.call.unknown("where the error is shown")
-        return f"\n  {clean}\n  {self.arrow(places[0])}"
-
-    def arrow(self, at: int) -> str:
-        return f"{' ' * at}^--- error here" if at < 25 else f"{' ' * (at - 14)}error here ---^"
 
     def fail(self, message: str, code: int, phase: str, line: int | None) -> None:
         if line is None:
@@ -285,13 +324,16 @@ class _Shell:
 
     # --- dot commands
 
-    def mode(self, name: str) -> None:
+    def mode(self, name: str, *, quiet: bool = False) -> None:
+        """Change the way of printing; `quiet` is the option of the command line, which leaves headers alone."""
         self.style.mode = name
+        if name == "ascii":
+            self.style.separator, self.style.newline = "\x1f", "\x1e"
         if name == "csv":
             self.style.separator, self.style.newline = ",", "\n"
         elif name in ("list", "tabs"):
             self.style.separator, self.style.newline = "|" if name == "list" else "\t", "\n"
-        elif name in ("column", "box", "table", "markdown"):
+        elif name == "column" and not quiet and not self.headers_set:
             self.style.headers = True
 
     def dot(self, text: str, line: int | None) -> None:
@@ -300,11 +342,14 @@ class _Shell:
         except ValueError:
             self.call.unknown("a dot command with odd quotes")
         name, arguments = words[0] if words else "", words[1:]
-        looks = {"tables": tables, "schema": schema, "dump": dump}
-        if name in ("quit", "exit", "q") and not arguments:
+        looks = {"tables": tables, "schema": schema, "dump": dump, "indexes": indexes, "indices": indexes}
+        if name in ("quit", "exit", "q"):
+            if arguments and name == "exit":
+                self.out.status = int(arguments[0]) if arguments[0].isdigit() else self.out.status
             raise _StopSaved(self)
         if name in ("headers", "header", "head") and arguments:
             self.style.headers = arguments[0].lower() in ("on", "yes", "1", "true")
+            self.headers_set = True
         elif name == "mode" and arguments and arguments[0] in MODES and len(arguments) <= 2:
             self.mode(arguments[0])
             if arguments[0] == "csv" and line is not None:
@@ -321,14 +366,87 @@ class _Shell:
             self.bail = arguments[0] == "on"
         elif name == "read" and len(arguments) == 1 and not arguments[0].startswith("|"):
             if not self.call.files.exists(arguments[0]):
-                self.call.unknown("a script that is not there")
+                self.complain(f'cannot open "{arguments[0]}"', line)
+                return
             self.script(read(self.call, arguments[0]).decode())
         elif name in looks:
             looks[name](self.call, self.database, self.out, arguments)
         elif name == "import":
+            named = len(arguments) == 2 and not arguments[0].startswith(("|", "-"))
+            if named and not self.call.files.exists(arguments[0]):
+                self.complain(f'cannot open "{arguments[0]}"', line)
+                return
             load(self.call, self.database, self.style, arguments)
-        else:
+        elif name == "mode" and len(arguments) == 1 and not arguments[0].startswith("-"):
+            if any(word.startswith(arguments[0]) for word in (*_MODES, "tcl", "qbox")):
+                self.call.unknown(f"the mode {arguments[0]}")
+            self.complain(f"mode should be one of: {' '.join(_MODES)}", line)
+        elif name in ("output", "once") and len(arguments) <= 1 and arguments[:1] != ["-e"]:
+            self.redirect(arguments[0] if arguments else None, once=name == "once")
+        elif name in ("backup", "save") and len(arguments) == 1:
+            if not self.database.execute("select count(*) from sqlite_master").fetchone()[0]:
+                self.call.unknown("a copy of an empty database")
+            self.call.files.write(arguments[0], self.database.serialize())
+        elif name == "databases" and not arguments:
+            shown = self.call.files.absolute(self.file) if self.file not in ("", ":memory:") else '""'
+            self.out.line(f"main: {shown} r/{'o' if self.readonly else 'w'}".encode())
+        elif name == "show" and not arguments and self.style.mode not in ("column", "box", "table", "markdown"):
+            self.show()
+        elif name == "changes" and line is None:
+            pass
+        elif any(command.startswith(name) for command in _DOTS) or not name:
             self.call.unknown(f"the command .{name}")
+        else:
+            self.complain(f'unknown command or invalid arguments:  "{name}". Enter ".help" for help', line)
+
+    def complain(self, message: str, line: int | None) -> None:
+        """Say what is wrong with a dot command; in arguments it ends the shell."""
+        self.out.raw(f"Error: {message}\n")
+        self.out.status = 1
+        if line is None or self.bail:
+            raise _StopSaved(self)
+
+    def redirect(self, name: str | None, *, once: bool) -> None:
+        """Send what follows to a file, or back to the output."""
+        self.settle()
+        if name in (None, "stdout"):
+            return
+        if name is None or name.startswith("|") or name == "off":
+            self.call.unknown("output to a command")
+        self.target, self.mark, self.once = name, len(self.out.data), 2 if once else 0
+
+    def settle(self) -> None:
+        """Write what was sent to a file."""
+        if self.target is None:
+            return
+        data = b"".join(self.out.data[self.mark :])
+        del self.out.data[self.mark :]
+        target, self.target = self.target, None
+        try:
+            self.call.files.write(target, data)
+        except OSError:
+            self.call.unknown("output to what cannot be written")
+
+    def count(self) -> None:
+        """One input is done; `.once` ends with the one after it."""
+        if self.once:
+            self.once -= 1
+            if not self.once:
+                self.settle()
+
+    def show(self) -> None:
+        style = self.style
+        rows = {
+            "echo": "off", "eqp": "off", "explain": "auto", "headers": "on" if style.headers else "off",
+            "mode": style.mode if style.mode != "insert" else "", "nullvalue": _c_string(style.null),
+            "output": "stdout", "colseparator": _c_string(style.separator),
+            "rowseparator": _c_string(style.newline), "stats": "off",
+            "width": "", "filename": self.file or ":memory:",
+        }  # fmt: skip
+        if not rows["mode"] or self.target is not None:
+            self.call.unknown("the settings")
+        for name, value in rows.items():
+            self.out.line(f"{name:>12}: {value}".encode())
 
 
 class _StopSaved(_Stop):
@@ -337,6 +455,11 @@ class _StopSaved(_Stop):
     def __init__(self, shell: _Shell) -> None:
         super().__init__()
         shell.save()
+
+
+def _c_string(text: str) -> str:
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+    return '"' + "".join(named.get(char) or (char if char >= " " else f"\\{ord(char):03o}") for char in text) + '"'
 
 
 def _escaped(text: str) -> str:

@@ -11,7 +11,7 @@ from worldline.kernels.shell.builtins.base import Call
 from worldline.kernels.shell.builtins.sqlite_output import Style, quoted
 from worldline.kernels.shell.builtins.textio import Output, read
 
-__all__ = ["dump", "load", "schema", "tables"]
+__all__ = ["dump", "indexes", "load", "schema", "tables"]
 
 
 def tables(call: Call, database: sqlite3.Connection, out: Output, arguments: list[str]) -> None:
@@ -21,7 +21,19 @@ def tables(call: Call, database: sqlite3.Connection, out: Output, arguments: lis
         " and name like coalesce(?, '%') order by 1",
         (arguments[0] if arguments else None,),
     ).fetchall()
-    names = [row[0] for row in rows]
+    _columns(out, [row[0] for row in rows])
+
+
+def indexes(call: Call, database: sqlite3.Connection, out: Output, arguments: list[str]) -> None:
+    """`.indexes`: names of indexes, in columns."""
+    rows = database.execute(
+        "select name from sqlite_master where type = 'index' and tbl_name like coalesce(?, '%') order by 1",
+        (arguments[0] if arguments else None,),
+    ).fetchall()
+    _columns(out, [row[0] for row in rows])
+
+
+def _columns(out: Output, names: list[str]) -> None:
     if not names:
         return
     width = max(len(name) for name in names)
@@ -45,19 +57,42 @@ def schema(call: Call, database: sqlite3.Connection, out: Output, arguments: lis
         if name.startswith("sqlite_") and name != "sqlite_sequence":
             continue
         if kind == "view":
-            call.unknown("the schema of a view")
+            sql += f"\n/* {_identifier(name)}({','.join(_identifier(item) for item in _names(database, name))}) */"
         if re.match(r"CREATE TABLE\s+['\"]", sql):
             sql = "CREATE TABLE IF NOT EXISTS " + sql[len("CREATE TABLE ") :]
         out.line(f"{sql};".encode())
 
 
+def _names(database: sqlite3.Connection, table: str) -> list[str]:
+    quoted_name = '"' + table.replace('"', '""') + '"'
+    return [row[1] for row in database.execute(f"pragma table_info({quoted_name})")]
+
+
+def _identifier(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.upper() not in _KEYWORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+_KEYWORDS = frozenset(
+    ["ALL", "AND", "AS", "BETWEEN", "BY", "CASE", "CHECK", "COLLATE", "COMMIT", "CONSTRAINT", "CREATE", "DEFAULT",
+     "DELETE", "DESC", "DISTINCT", "DROP", "ELSE", "EXISTS", "FOREIGN", "FROM", "GROUP", "HAVING", "IN", "INDEX",
+     "INSERT", "INTO", "IS", "JOIN", "LIMIT", "NOT", "NULL", "ON", "OR", "ORDER", "PRIMARY", "REFERENCES", "SELECT",
+     "SET", "TABLE", "THEN", "TO", "UNION", "UNIQUE", "UPDATE", "USING", "VALUES", "WHEN", "WHERE", "KEY"]
+)  # fmt: skip
+"""Words of SQL that a name must not be without quotes."""
+
+
 def dump(call: Call, database: sqlite3.Connection, out: Output, arguments: list[str]) -> None:
     """`.dump`: SQL that makes the database again."""
-    if arguments:
-        call.unknown(".dump of some tables")
+    if len(arguments) > 1 or (arguments and arguments[0].startswith("-")):
+        call.unknown(".dump with options")
     out.write(b"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n")
-    query = "select name, type, sql from sqlite_master where sql is not null order by rowid"
-    rows = database.execute(query).fetchall()
+    query = (
+        "select name, type, sql from sqlite_master where sql is not null and tbl_name like coalesce(?, '%')"
+        " order by rowid"
+    )
+    rows = database.execute(query, (arguments[0] if arguments else None,)).fetchall()
     if any(name.startswith("sqlite_") or kind == "view" or kind == "trigger" for name, kind, _ in rows):
         call.unknown(".dump of this database")
     for name, kind, sql in rows:
@@ -72,7 +107,7 @@ def dump(call: Call, database: sqlite3.Connection, out: Output, arguments: list[
         for row in database.execute(f"select * from {quoted_name}"):
             out.line(f"INSERT INTO {shown} VALUES({','.join(quoted(v) for v in row)});".encode())
     for _, kind, sql in rows:
-        if kind == "index":
+        if kind == "index" and not arguments:
             out.line(f"{sql};".encode())
     out.write(b"COMMIT;\n")
 

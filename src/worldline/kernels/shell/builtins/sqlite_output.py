@@ -6,10 +6,11 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from worldline.kernels.shell.builtins.counts import cell_width
 
-__all__ = ["MODES", "Style", "UnknownStyle", "quoted", "rows_text", "text_of"]
+__all__ = ["MODES", "Style", "UnknownStyle", "plan_text", "quoted", "rows_text", "text_of"]
 
 Value = None | int | float | str | bytes
 
@@ -38,6 +39,8 @@ class Style:
 def _real(value: float) -> str:
     if math.isinf(value):
         return "-Inf" if value < 0 else "Inf"
+    if value == 0:
+        return "0.0"
     text = f"{value:.15g}"
     if "e" in text:
         mantissa, _, exponent = text.partition("e")
@@ -141,6 +144,17 @@ def _html(style: Style, names: Sequence[str], rows: Sequence[Sequence[Value]]) -
     head = "<TR>" + "\n".join(f"<TH>{cell(name)}</TH>" for name in names) + "\n</TR>\n" if style.headers else ""
     lines = ["<TR>" + "\n".join(f"<TD>{cell(text_of(v, style.null))}</TD>" for v in row) + "\n</TR>\n" for row in rows]
     return head + "".join(lines)
+
+
+def plan_text(rows: Sequence[Sequence[Any]], parent: int, prefix: str) -> str:
+    """The tree that EXPLAIN QUERY PLAN shows, below one node."""
+    children = [row for row in rows if row[1] == parent]
+    text = ""
+    for index, row in enumerate(children):
+        last = index == len(children) - 1
+        text += f"{prefix}{'`--' if last else '|--'}{row[3]}\n"
+        text += plan_text(rows, row[0], prefix + ("   " if last else "|  "))
+    return text
 
 
 def rows_text(style: Style, names: Sequence[str], rows: Sequence[Sequence[Value]]) -> str:
