@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.diffing import DiffOptions
 from worldline.kernels.git.objects import Commit
@@ -213,17 +215,20 @@ class Graph:
         pretty: How commits are shown.
         found: The selection.
         options: Which differences are shown.
+        body: Gives the differences of a commit.
     """
 
-    def __init__(self, git: Git, pretty: Pretty, found: Selection, options: DiffOptions) -> None:
-        self.git, self.pretty, self.found, self.options = git, pretty, found, options
+    def __init__(
+        self, git: Git, pretty: Pretty, found: Selection, options: DiffOptions, body: Callable[[Commit], bytes]
+    ) -> None:
+        self.git, self.pretty, self.found, self.options, self.body = git, pretty, found, options, body
         self.lines = Lines()
 
     def show(self, commits: list[Commit]) -> int:
         """Draw commits, given in topological order."""
-        found, outputs = self.found, [name for name in self.options.outputs if name != "none"]
+        found = self.found
         limits = found.paths or found.authors or found.grep or found.since or found.until or found.merges is not None
-        if outputs or limits or found.skip or self.pretty.name == "format" or found.reverse:
+        if limits or found.skip or self.pretty.name == "format" or found.reverse:
             self.git.call.unknown("--graph with differences, limits or an order")
         if any(len(commit.parents) > 2 for commit in commits):
             self.git.call.unknown("--graph with a merge of three")
@@ -250,3 +255,8 @@ class Graph:
         while not self.lines.finished:
             self.git.say("\n" + self.lines.next()[0])
         self.git.say("\n")
+        body = self.body(commit)
+        if body and self.pretty.name != "oneline":
+            self.git.say(self.lines.pad() + "\n")
+        for line in body.splitlines(keepends=True):
+            self.git.say(self.lines.pad().encode() + line)

@@ -66,10 +66,10 @@ class Pretty:
         text = alias if alias is not None else text
         if text.startswith(("format:", "tformat:")):
             self.name, _, self.template = text.partition(":")
-        elif "%" in text:
+        elif "%" in text or not text:
             self.name, self.template = "tformat", text
-        elif text in _NAMED or text == "":
-            self.name, self.template = text or "medium", None
+        elif text in _NAMED:
+            self.name, self.template = text, None
         else:
             near = [name for name in _NAMED if name.startswith(text)]
             if len(near) != 1:
@@ -154,7 +154,7 @@ class Pretty:
         """Fill a `--format` string."""
         pattern = (
             r"%(%|n|x[0-9a-fA-F]{2}|[+-]?(?:[ac](?:[nNeElLdDrtiIsh])|[HhTtPpsfbBdDSeN]|g[dDsnNeE]|m)"
-            r"|[CwG<>(].*?(?:\)|$)|.)?"
+            r"|C(?:\([^)]*\)|red|green|blue|reset)|[w<>G].?|.)?"
         )
         out, at = [], 0
         for match in re.finditer(pattern, template, re.DOTALL):
@@ -189,10 +189,8 @@ class Pretty:
         }  # fmt: skip
         if code in plain:
             return plain[code]()
-        if code.startswith("C") and (code.startswith("C(") or code in ("C",)):
-            return ""
-        if code == "Cr" or re.match(r"C(?:red|green|blue|reset)", code):
-            self.git.call.unknown("colours")
+        if code.startswith("C"):
+            return self.git.call.unknown("colours") if "always" in code else ""
         return self.git.call.unknown(f"the placeholder %{code}")
 
     def _person(self, line: str, letter: str) -> str:

@@ -11,9 +11,10 @@ from worldline.kernels.git.index import Index
 from worldline.kernels.git.objects import Objects
 from worldline.kernels.shell.builtins.base import Call
 
-__all__ = ["ZERO", "Moved", "Repository"]
+__all__ = ["PACKED_HEADER", "ZERO", "Moved", "Repository"]
 
 ZERO = "0" * 40
+PACKED_HEADER = "# pack-refs with: peeled fully-peeled sorted \n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,11 @@ class Repository:
         if packed.pop(name, None) is not None:
             lines = (self.text("packed-refs") or "").split("\n")
             self.put("packed-refs", "\n".join(line for line in lines if not line.endswith(f" {name}")))
+
+    def touch_packed(self) -> None:
+        """Leave the file of packed refs that git writes when it deletes branches or tags."""
+        if not self.files.exists(self.path("packed-refs")):
+            self.put("packed-refs", PACKED_HEADER)
 
     def _prune(self, name: str) -> None:
         while name.count("/") > (2 if name.startswith("logs/") else 1):

@@ -209,7 +209,7 @@ def _take_pretty(git: Git, pretty: Pretty, found: Selection, words: list[str]) -
         pretty.choose("oneline")
         pretty.abbreviate = True
     elif key in ("--format", "--pretty") and (equals or key == "--pretty"):
-        pretty.choose(value)
+        pretty.choose(value if equals else "medium")
     elif word == "--format":
         git.call.unknown("--format without a value")
     elif word == "--abbrev-commit":

@@ -235,6 +235,17 @@ def _move_problem(git: Git, source: str, goal: str, force: bool) -> str | None:
     return None
 
 
+def _rename(git: Git, old: str, new: str) -> None:
+    """Rename a file, or a directory file by file."""
+    if git.files.stat(old, follow=False).kind != "directory":
+        git.files.rename(old, new)
+        return
+    git.files.mkdir(new)
+    for name in git.files.list(old):
+        _rename(git, f"{old}/{name}", f"{new}/{name}")
+    git.files.remove(old)
+
+
 def _move_one(git: Git, source: str, goal: str, verbose: bool, dry: bool) -> None:
     if verbose or dry:
         if dry:
@@ -245,7 +256,7 @@ def _move_one(git: Git, source: str, goal: str, verbose: bool, dry: bool) -> Non
     index, tree = git.repo.index, git.tree
     if tree.exists(goal):
         tree.files.remove(tree.full(goal))
-    tree.files.rename(tree.full(source), tree.full(goal))
+    _rename(git, tree.full(source), tree.full(goal))
     for path in [name for name in index.entries if name == source or name.startswith(source + "/")]:
         entry = index.entries[path]
         index.drop(path)

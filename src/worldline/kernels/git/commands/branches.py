@@ -171,6 +171,7 @@ def _delete(git: Git, options: Options) -> int:
             status = 1
         else:
             repo.delete_ref(full)
+            repo.touch_packed()
             _forget(git, name)
             if "--quiet" not in options:
                 git.say(f"Deleted {'remote-tracking ' if remote else ''}branch {name} (was {git.short(sha)}).\n")
@@ -310,6 +311,7 @@ def _delete_tags(git: Git, options: Options) -> int:
             status = 1
         else:
             git.repo.delete_ref(f"refs/tags/{name}")
+            git.repo.touch_packed()
             git.say(f"Deleted tag '{name}' (was {git.short(sha)})\n")
     return status
 

@@ -140,7 +140,7 @@ def blame(git: Git, argv: list[str]) -> int:
     """Say which commit each line of a file comes from."""
     options = git.parse("blame", argv, "--porcelain --line-porcelain -s -e -L --root -l -t", quote="--")
     git.need_tree()
-    if {"-L", "-l", "-t", "--root", "-e", "--line-porcelain"} & {name for name, _ in options.given}:
+    if {"-l", "-t", "--root", "-e", "--line-porcelain"} & {name for name, _ in options.given}:
         git.call.unknown("these options of blame")
     args = list(options.args)
     if not args:
@@ -156,9 +156,26 @@ def blame(git: Git, argv: list[str]) -> int:
     if head is None:
         raise Failure("no such ref: HEAD")
     lines, origins = _origins(git, path, head, start is None)
+    first, last = _range(git, options.get("-L"), len(lines), path)
     if "--porcelain" in options:
+        if options.get("-L"):
+            git.call.unknown("--porcelain of some lines")
         return _porcelain(git, lines, origins)
-    return _columns(git, lines, origins, path, "-s" in options)
+    return _columns(git, lines[:last], origins[:last], "-s" in options, first)
+
+
+def _range(git: Git, text: str | None, count: int, path: str) -> tuple[int, int]:
+    """First (counted from 0) and last line that `-L` names."""
+    if text is None:
+        return 0, count
+    found = re.fullmatch(r"(\d+)(?:,(\+?)(\d+))?", text)
+    if found is None:
+        git.call.unknown("this form of -L")
+    first = int(found[1]) - 1
+    last = count if not found[3] else first + int(found[3]) if found[2] else int(found[3])
+    if first >= count:
+        raise Failure(f"file {path} has only {count} line{'s' * (count != 1)}")
+    return max(first, 0), min(last, count)
 
 
 Origin = tuple[Commit, int, str]
@@ -213,11 +230,11 @@ def _renamed(git: Git, commit: Commit, parent: Commit, path: str) -> bool:
     return any(name not in git.repo.objects.flat(commit.tree) for name in git.repo.objects.flat(parent.tree))
 
 
-def _columns(git: Git, lines: list[bytes], origins: list[Origin], path: str, plain: bool) -> int:
-    width = max(len(take_apart(commit.author)[0]) for commit, _, _ in origins) if origins else 0
+def _columns(git: Git, lines: list[bytes], origins: list[Origin], plain: bool, first: int) -> int:
+    width = max((len(take_apart(commit.author)[0]) for commit, _, _ in origins[first:]), default=0)
     digits = len(str(len(lines)))
     length = 8
-    for number, (line, (commit, _, _)) in enumerate(zip(lines, origins, strict=True), 1):
+    for number, (line, (commit, _, _)) in enumerate(zip(lines[first:], origins[first:], strict=True), first + 1):
         name, _, stamp = take_apart(commit.author)
         short = "^" + commit.sha[: length - 1] if not commit.parents else commit.sha[:length]
         date = f"{stamp.moment:%Y-%m-%d %H:%M:%S} {stamp.zone}"

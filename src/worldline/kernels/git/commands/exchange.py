@@ -11,7 +11,7 @@ from worldline.kernels.git.config import Settings
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.options import Options
-from worldline.kernels.git.repository import ZERO, Repository
+from worldline.kernels.git.repository import PACKED_HEADER, ZERO, Repository
 from worldline.kernels.git.revisions import ancestors, find, full_ref, upstream_of
 from worldline.kernels.git.settings_file import set_value
 from worldline.kernels.git.switching import force_tree
@@ -314,7 +314,7 @@ def _fill(git: Git, options: Options, url: str, place: str, other: Repository) -
     set_value(inner, f"branch.{branch}.merge", head)
     refs = {**other.refs("refs/heads/"), **other.refs("refs/tags/")}
     _copy(other, repo, refs.values())
-    lines = ["# pack-refs with: peeled fully-peeled sorted \n"]
+    lines = [PACKED_HEADER]
     named = {ref.replace("refs/heads/", "refs/remotes/origin/", 1): target for ref, target in refs.items()}
     for ref, target in sorted(named.items()):
         lines.append(f"{target} {ref}\n")

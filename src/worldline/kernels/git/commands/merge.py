@@ -130,7 +130,8 @@ def _forward(git: Git, options: Options, name: str, head: str, sha: str) -> int:
     apply_tree(git, objects.flat(objects.commit(head).tree), objects.flat(objects.commit(sha).tree), "merge")
     repo.save_index()
     if not quiet:
-        git.say("Fast-forward\n")
+        ignored = " (no commit created; -m option ignored)" if options.all("--message") else ""
+        git.say(f"Fast-forward{ignored}\n")
     if "--squash" in options:
         _squash(git, head, sha, quiet)
         if not quiet and _shows_stat(git, options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import replace
+from functools import partial
 
 from worldline.kernels.git.changes import FileChange, compare
 from worldline.kernels.git.combined import combined_patch
@@ -81,7 +82,8 @@ def log(git: Git, argv: list[str]) -> int:
     if filtered:
         commits = [commit for commit in commits if _interesting(git, commit, diff_options, found)][:limit]
     if found.graph:
-        return Graph(git, pretty, found, diff_options).show(commits)
+        body = partial(_graphed, git, diff_options, found)
+        return Graph(git, pretty, found, diff_options, body).show(commits)
     for number, commit in enumerate(commits):
         _one(git, commit, pretty, diff_options, found, number == 0)
     return 0
@@ -99,6 +101,10 @@ def whatchanged(git: Git, argv: list[str]) -> int:
     """Show history with the files that each commit changed."""
     shows = any(word in ("-p", "--stat", "--raw", "--name-only", "--name-status", "--patch") for word in argv)
     return log(git, [*([] if shows else ["--raw"]), "--no-merges", *argv])
+
+
+def _graphed(git: Git, options: DiffOptions, found: Selection, commit: Commit) -> bytes:
+    return _body(git, commit, options, found)
 
 
 def _body(git: Git, commit: Commit, options: DiffOptions, found: Selection) -> bytes:

@@ -104,10 +104,18 @@ def _push(git: Git, argv: list[str], *, implied: bool) -> int:
         git.tree.remove(path)
     staged = dict(repo.index.entries)
     force_tree(git, head)
+    _note_reset(git)
     if "--keep-index" in options:
         force_tree(git, staged)
     repo.save_index()
     return 0
+
+
+def _note_reset(git: Git) -> None:
+    """Git resets to HEAD on the way, which its history tells."""
+    head = git.repo.head or ""
+    git.repo.put("ORIG_HEAD", head + "\n")
+    git.repo.note("HEAD", head, head, "reset: moving to HEAD", git.who())
 
 
 def _make(git: Git, options: Options, here: dict[str, TreeEntry], untracked: list[str]) -> tuple[str, str]:
@@ -220,6 +228,7 @@ def _apply(git: Git, word: str, argv: list[str]) -> int:
         if head != base:
             git.call.unknown("a stash's index on another commit")
         result = staged
+        _note_reset(git)
     repo.index = Index(result)
     repo.save_index()
     if "--quiet" not in options:
