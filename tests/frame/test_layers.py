@@ -35,8 +35,8 @@ def imported(path: Path, *, top_level_only: bool) -> set[str]:
     found = set()
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("worldline"):
-            found.add(node.module)
-            found |= {f"{node.module}.{a.name}" for a in node.names if f"{node.module}.{a.name}" in MODULES}
+            parts = {f"{node.module}.{a.name}" for a in node.names if f"{node.module}.{a.name}" in MODULES}
+            found |= parts if len(parts) == len(node.names) else {*parts, node.module}
         elif isinstance(node, ast.Import):
             found |= {a.name for a in node.names if a.name.startswith("worldline")}
     return found
