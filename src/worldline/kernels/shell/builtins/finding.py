@@ -27,6 +27,8 @@ def _visit(run: Run, rule: Rule, path: str, start: str, depth: int) -> None:
     try:
         stat = _stat(run, path, top=depth == 0)
     except OSError as error:
+        if depth and isinstance(error, PermissionError):
+            run.call.unknown("what lies in a directory that may be read but not searched")
         run.report.fail(quote(path), error)
         return
     visit = Visit(path, start, depth, stat)

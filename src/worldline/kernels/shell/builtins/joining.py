@@ -60,7 +60,7 @@ def join(call: Call) -> Result:
     out = Output(call)
     sides = []
     for name in names:
-        data = out.open(name)
+        data = out.open(name, directory="!read error: Is a directory")
         if data is None:
             return out.result()
         sides.append([_split(line, plan.separator) for line in records(data, plan.end)])

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.messages import strerror
+from worldline.kernels.shell.builtins.messages import shell_quote_if_needed, strerror
 from worldline.kernels.shell.builtins.options import Options, UsageError, choice, command, parse
 from worldline.kernels.shell.builtins.textio import Output, curly, is_c_locale, read, records
 from worldline.kernels.shell.builtins.versions import version_key
@@ -100,7 +100,7 @@ def sort(call: Call) -> Result:
 
 def _unreadable(name: str, error: OSError) -> Result:
     what = "read failed" if isinstance(error, IsADirectoryError) else "cannot read"
-    return Result(stderr=f"sort: {what}: {name}: {strerror(error)}\n", status=2)
+    return Result(stderr=f"sort: {what}: {shell_quote_if_needed(name, colon=True)}: {strerror(error)}\n", status=2)
 
 
 def _read_options(call: Call, options: Options) -> tuple[set[str], list[Key], dict[str, str]]:

@@ -6,7 +6,7 @@ import re
 from datetime import UTC
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.messages import strerror
+from worldline.kernels.shell.builtins.messages import shell_quote_if_needed, strerror
 from worldline.kernels.shell.builtins.native import run_native
 from worldline.kernels.shell.builtins.textio import escape, read, stdin
 
@@ -28,9 +28,11 @@ def _run(call: Call, words: list[str], valued: str) -> tuple[Result, list[str], 
         try:
             content = stdin(call) if name == "-" else read(call, name)
         except FileNotFoundError:
+            if shell_quote_if_needed(name, colon=True) != name:
+                call.unknown("how this name is quoted")
             continue
         except IsADirectoryError:
-            continue
+            call.unknown("pages of a directory", Result(stderr=f"{call.name}: {name}: Is a directory\n", status=1))
         except OSError as error:
             call.unknown(f"what is said of {name}: {strerror(error)}")
         data += content

@@ -28,6 +28,8 @@ def _pool(call: Call, given: dict[str, str], operands: list[str]) -> list[str]:
     name = operands[0] if operands else "-"
     try:
         data = read(call, name)
+    except IsADirectoryError:
+        raise UsageError("read error: Is a directory", hint=False) from None
     except OSError as error:
         text = f"{shell_quote_if_needed(name, colon=True)}: {strerror(error)}"
         raise UsageError(text, hint=False) from error

@@ -10,7 +10,7 @@ import codecs
 import re
 
 from worldline.kernels.shell.builtins.base import Call, Result
-from worldline.kernels.shell.builtins.messages import strerror
+from worldline.kernels.shell.builtins.messages import shell_quote_if_needed, strerror
 from worldline.kernels.shell.builtins.options import UsageError
 
 __all__ = ["ESCAPES", "Output", "curly", "escape", "is_c_locale", "read", "records", "restore", "stdin", "unescape"]
@@ -136,20 +136,21 @@ class Output:
 
         Args:
             name: The operand; `-` is standard input.
-            wording: How the message names the file.
+            wording: How the message names the file; without words it is quoted where a shell would need it.
             directory: The same for a directory, which opens and fails only when it is read; after a `!` it is the
                 whole message, without the system's reason.
         """
+        shown = shell_quote_if_needed(name, colon=True) if wording == "{}" else name
         try:
             return read(self.call, name)
         except IsADirectoryError as error:
             if directory is not None and directory.startswith("!"):
                 self.fail(directory[1:].format(name))
             else:
-                self.fail((directory or wording).format(name), error)
+                self.fail((directory or wording).format(shown), error)
             return None
         except OSError as error:
-            self.fail(wording.format(name), error)
+            self.fail(wording.format(shown), error)
             return None
 
     def result(self) -> Result:
