@@ -12,6 +12,7 @@ from worldline.kernels.shell import ShellKernel
 from worldline.kernels.shell.builtins.ed_buffer import Buffer, EdError, Scanner
 from worldline.kernels.shell.builtins.make_parts import match_stem
 from worldline.kernels.shell.builtins.make_variables import substitute_pattern
+from worldline.kernels.shell.builtins.perl_values import number, show
 from worldline.kernels.shell.builtins.rsync_filters import Rule, excluded
 from worldline.kernels.shell.builtins.utf8_check import find_fault
 from worldline.types import Action, WorldSpec
@@ -172,3 +173,28 @@ def test_a_fault_is_found_where_python_finds_one(data: bytes) -> None:
         assert fault.offset == error.start
     else:
         assert fault is None
+
+
+# --- perl
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.1 + 0.2, "0.3"), (1e15, "1e+15"), (1e21, "1e+21"), (1e-7, "1e-07"), (3.0, "3"), (1 / 3, "0.333333333333333")],
+)
+def test_perl_shows_fifteen_digits(value: float, shown: str) -> None:
+    assert show(value) == shown
+
+
+@given(st.integers(-(2**62), 2**62))
+def test_perl_reads_back_the_integers_it_shows(value: int) -> None:
+    assert number(show(value)) == value
+
+
+def test_what_perl_does_by_chance_is_not_made_up() -> None:
+    world = {"packages": ["perl"]}
+    assert not _last("""perl -e 'my %h = (a => 1, b => 2); print keys %h'""", **world)[3]
+    assert not _last("""perl -e 'print rand'""", **world)[3]
+    assert not _last("""perl -we 'my $x; print "$x\\n"'""", **world)[3]
+    assert not _last("""perl -e 'while (1) { $i++ }'""", **world)[3]
+    assert _last("""perl -e 'my %h = (a => 1, b => 2); print sort keys %h'""", **world) == ("ab", "", 0, True)

@@ -60,11 +60,22 @@ def _perl(call: Call) -> Result:
         call = Call(call.name, [], "", call.env, call.cwd, call.files, call.world, call.now, call.umask, call.runner)
     state = State(call, script, [bytes_of(word) for word in switches.words])
     try:
-        return _run(call, state, switches, parse(bytes_of(source)))
+        return _run(call, state, switches, _program(bytes_of(source), switches))
     except PerlGap as gap:
         call.unknown(str(gap), _result(state, 0))
     except RecursionError:
         call.unknown("deep recursion", _result(state, 0))
+
+
+def _program(source: str, switches: _Switches) -> list[Node]:
+    """Parse a program; with `-n` the trick `BODY }{ AT THE END` closes the loop."""
+    try:
+        return parse(source)
+    except PerlGap:
+        body, trick, end = source.partition("}{")
+        if not trick or not switches.loop:
+            raise
+        return [*parse(body), Node("END", (parse(end),))]
 
 
 def _result(state: State, status: int) -> Result:

@@ -64,7 +64,7 @@ _ASSIGN = frozenset(
 _UNARY = frozenset(
     """length uc lc ucfirst lcfirst defined ref scalar abs int sqrt sin cos exp log hex oct ord chr chomp chop shift pop
     keys values each delete exists quotemeta exit undef close eof rand srand lock fc caller localtime gmtime chdir rmdir
-    readline local require umask sleep""".split()  # noqa: SIM905
+    readline local require umask sleep pos""".split()  # noqa: SIM905
 )
 _LISTS = frozenset(
     """print printf say push unshift splice join split sprintf substr index rindex reverse die warn return open unlink
@@ -97,6 +97,10 @@ class ExpressionParser:
     def peek(self) -> Token:
         """The next token."""
         return self.tokens[self.index]
+
+    def ahead(self, count: int) -> Token:
+        """The token that many places behind the next one."""
+        return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
     def take(self) -> Token:
         """Take the next token."""
@@ -201,8 +205,8 @@ class ExpressionParser:
     def _unary(self) -> Node:
         token = self.peek
         if token.kind == "op" and token.text in ("!", "-", "+", "\\", "++", "--", "~"):
-            if token.text == "-" and self.tokens[self.index + 1].kind == "word":
-                test = self.tokens[self.index + 1]
+            if token.text == "-" and self.ahead(1).kind == "word":
+                test = self.ahead(1)
                 if re.fullmatch(r"[edfrwxszl]", test.text) and not test.spaced:
                     self.index += 2
                     operand = Node("scalar", ("_",)) if self._ends() else self._unary()
@@ -225,7 +229,7 @@ class ExpressionParser:
     def _postfix(self, node: Node) -> Node:
         while True:
             if self.at("->"):
-                following = self.tokens[self.index + 1]
+                following = self.ahead(1)
                 self.take()
                 if following.text == "[":
                     node = Node("elem", (Node("deref", ("@", node)), self._index()), node.line)
@@ -258,11 +262,11 @@ class ExpressionParser:
 
     def _key(self) -> Node:
         self.expect("{")
-        token, after = self.peek, self.tokens[self.index + 1]
+        token, after = self.peek, self.ahead(1)
         if token.kind == "word" and after.text == "}":
             self.index += 2
             return Node("str", (token.text,), token.line)
-        if token.text == "-" and after.kind == "word" and self.tokens[self.index + 2].text == "}":
+        if token.text == "-" and after.kind == "word" and self.ahead(2).text == "}":
             self.index += 3
             return Node("str", (f"-{after.text}",), token.line)
         node = self.expression()
@@ -476,14 +480,14 @@ class ExpressionParser:
         elif word in ("map", "grep"):
             body = self.assignment()
             self.expect(",")
-        elif word == "sort" and self.peek.kind == "var" and self.tokens[self.index + 1].kind == "var":
+        elif word == "sort" and self.peek.kind == "var" and self.ahead(1).kind == "var":
             name = self.take()
             body = Node("callref", (Node("scalar", (name.text[1:],)), Node("list", ([],))), line)
         elif (
             word == "sort"
             and self.peek.kind == "word"
             and self.peek.text not in _UNARY | _LISTS | {"map", "grep", "qw"}
-            and self.tokens[self.index + 1].text != "("
+            and self.ahead(1).text != "("
         ):
             body = Node("call", (self.take().text, Node("list", ([],))), line)
         items = Node("list", ([],)) if self._ends() else self.comma()
@@ -495,7 +499,7 @@ class ExpressionParser:
         """Whether a brace opens a block rather than a hash."""
         if word != "map":
             return True
-        following, after = self.tokens[self.index + 1], self.tokens[self.index + 2]
+        following, after = self.ahead(1), self.ahead(2)
         if following.text == "}":
             return False
         if following.kind in ("interp", "str") and after.text in (",", "=>"):
@@ -507,7 +511,7 @@ class ExpressionParser:
         if enclosed:
             self.take()
         handle: Node | None = None
-        following = self.tokens[self.index + 1]
+        following = self.ahead(1)
         bare = self.peek.kind == "word" and re.fullmatch(r"[A-Z][A-Z0-9_]*", self.peek.text) is not None
         if bare and (following.kind not in ("op", "end") or following.text in ("$", "@")):
             handle = Node("handle", (self.take().text,), line)
@@ -516,10 +520,8 @@ class ExpressionParser:
             handle = self.expression()
             self.expect("}")
         elif self.peek.kind == "var" and self.peek.text[0] == "$":
-            if following.kind in ("interp", "str", "var", "num") or (
-                following.kind == "word" and following.text not in _BINARY and following.text not in ENDS
-                and following.text not in ("and", "or", "x")
-            ):  # fmt: skip
+            word_after = following.kind == "word" and following.text not in {*_BINARY, *ENDS, "and", "or", "x"}
+            if word_after or following.kind in ("interp", "str", "var", "num"):
                 handle = Node("scalar", (self.take().text[1:],), line)
         items = Node("list", ([],)) if self._ends() else self.comma()
         if enclosed:

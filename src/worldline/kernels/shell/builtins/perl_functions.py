@@ -505,6 +505,15 @@ def _reference_kind(i: Interpreter, node: Node) -> Value:
     return value.kind if isinstance(value, Reference) else ""
 
 
+def _pos(i: Interpreter, node: Node) -> Value:
+    target = _first(node)
+    if target.kind != "scalar":
+        raise PerlGap("pos of an expression")
+    cell = i.state.cell(target.args[0])
+    text, place = i.state.positions.get(id(cell), ("", 0))
+    return place if place and text == cell[0] else None
+
+
 def _unlink(i: Interpreter, node: Node) -> Value:
     count = 0
     for value in _values(i, node):
@@ -573,6 +582,7 @@ _SINGLE: dict[str, Callable[[Interpreter, Node], Value]] = {
     "close": _close,
     "eof": _eof,
     "unlink": _unlink,
+    "pos": _pos,
     "time": lambda i, node: int(i.state.call.now.timestamp()),
     "binmode": lambda i, node: 1,
     "atan2": lambda i, node: math.atan2(*(float(number(value)) for value in _values(i, node))),

@@ -24,7 +24,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*(?:(?:::|')[A-Za-z_]\w*)*")
 _QUOTES = frozenset(("q", "qq", "qw", "m", "qr", "s", "tr", "y"))
 _EXPECT_TERM = frozenset(
     """split grep map join push unshift if unless while until and or not xor return print x lt gt le ge eq ne cmp when
-    die warn foreach for say my our local keys values each delete exists defined scalar ref""".split()  # noqa: SIM905
+    die warn foreach for say my our local keys values each delete exists defined scalar ref reverse
+    sprintf splice unlink sum max min first uniq any all none""".split()  # noqa: SIM905
 )
 
 
@@ -122,6 +123,11 @@ class _Lexer:
         """Whether a closing brace before may end a block, so that a term may follow."""
         return bool(self.found) and self.found[-1].text == "}"
 
+    def _reads(self) -> bool:
+        """Whether `<...>` after a word or a block is a file that is read."""
+        after = self.found[-1].kind == "word" or self.found[-1].text == "}"
+        return after and re.compile(r"<\$?\w*>").match(self.source, self.index) is not None
+
     def _next(self) -> None:
         source, index = self.source, self.index
         letter = source[index]
@@ -147,7 +153,7 @@ class _Lexer:
         elif letter == "/" and (term or self._after_block()):
             self.index += 1
             self._add("match", self._until("/", "/"), self._flags())
-        elif letter == "<" and term:
+        elif letter == "<" and (term or self._reads()):
             self._angle()
         else:
             self._operator()
@@ -193,7 +199,7 @@ class _Lexer:
         if previous is not None and previous.text == "-" and self.source[self.index - 1] == "-":
             inside = True
         if word in _QUOTES and not arrow and not inside and _QUOTE_FOLLOWS.match(follows):
-            operator = (word == "y" and re.match(r"\s*[-+*/<>]", follows)) or (
+            operator = (not self._wants_term() and (word == "y" and re.match(r"\s*[-+*/<>]", follows))) or (
                 word in ("s", "y", "q", "m") and re.match(r"\s*=", follows)
             )
             if not operator:

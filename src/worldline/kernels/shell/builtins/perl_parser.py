@@ -55,22 +55,22 @@ class _Parser(ExpressionParser):
                 return self._while("")
             if word in ("for", "foreach"):
                 return self._for("")
-            if word == "sub" and self.tokens[self.index + 1].kind == "word":
+            if word == "sub" and self.ahead(1).kind == "word":
                 self.take()
                 name = self.take().text
                 return Node("sub", (name, self.block()), line)
             if word in ("use", "no"):
                 return self._use()
-            if word in ("BEGIN", "END") and self.tokens[self.index + 1].text == "{":
+            if word in ("BEGIN", "END") and self.ahead(1).text == "{":
                 self.take()
                 return Node(word, (self.block(),), line)
-            label = self.tokens[self.index + 1]
-            if re.fullmatch(r"[A-Z_]+", word) and label.text == ":" and self.tokens[self.index + 2].text in (
+            label = self.ahead(1)
+            if re.fullmatch(r"[A-Z_]+", word) and label.text == ":" and self.ahead(2).text in (
                 "for", "foreach", "while", "until"
             ):  # fmt: skip
                 self.index += 2
                 return self._for(word) if self.at("for", "foreach") else self._while(word)
-        following, after = self.tokens[self.index + 1 : self.index + 3] if self.at("{") else (token, token)
+        following, after = (self.ahead(1), self.ahead(2))
         if self.at("{") and not (following.kind in ("word", "str", "interp") and after.text in ("=>", ",")):
             return Node("bare", (self.block(),), line)
         node = self.expression()

@@ -82,6 +82,10 @@ def _reference(text: str, index: int, *, pattern: bool) -> int:
     last = None if pattern else re.compile(r"\$#\w+").match(text, index)
     if last is not None:
         return last.end()
+    if text.startswith("$#{", index) and not pattern:
+        return _closing(text, index + 2) + 1
+    if not pattern and text[index + 1 : index + 2] in ("`", "'") and index + 1 < len(text):
+        raise PerlGap("the text before or after a match")
     match = _NAME.match(text, index)
     if match is None:
         return index
