@@ -73,7 +73,7 @@ def test_limit_world_network_and_ceiling(tmp_path: Path, recorded: Path):
     (row,) = rows(tmp_path, "--data", recorded, "--engine", "kernel", "--offline-only")
     assert row["n"] == TURNS - 2
     assert (
-        "1 tasks left out (network)"
+        "1 left out (network)"
         in bench(tmp_path, "--data", recorded, "--engine", "kernel", "--offline-only").stdout
     )
     (real,) = rows(tmp_path, "--data", recorded, "--engine", "kernel", "--ceiling")[1:]
