@@ -293,7 +293,8 @@ def _move(git: Git, change: _Change, name: str, branch: str | None, sha: str) ->
             repo.put(f"refs/heads/{change.create}", sha + "\n")
             repo.note(f"refs/heads/{change.create}", fresh or ZERO, sha, message, who)
         branch = change.create
-    if not change.quiet and not change.force:
+    stays = change.create and not change.reset and old == sha
+    if not change.quiet and not change.force and not stays:
         _carried_from(git, new_tree)
     if branch is not None:
         repo.attach(branch)

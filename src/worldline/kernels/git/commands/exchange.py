@@ -105,6 +105,14 @@ _NO_DESTINATION = (
 )
 
 
+_NO_TRACKING = (
+    "There is no tracking information for the current branch.\nPlease specify which branch you want to merge with.\n"
+    "See git-pull(1) for details.\n\n    git pull <remote> <branch>\n\n"
+    "If you wish to set tracking information for this branch you can do so with:\n\n"
+    "    git branch --set-upstream-to={remote}/<branch> {branch}\n"
+)
+
+
 def _pairs(git: Git, name: str, specs: list[str], options: Options) -> list[tuple[str, str]]:
     """What is sent where, as full names; an empty source deletes."""
     repo = git.repo
@@ -239,6 +247,13 @@ def pull(git: Git, argv: list[str]) -> int:
     name = options.args[0] if options.args else git.settings.get(f"branch.{repo.branch}.remote") or "origin"
     upstream = upstream_of(repo, repo.branch or "")
     quiet = ["--quiet"] if "--quiet" in options else []
+    if not options.args and upstream is None and repo.branch is not None:
+        remotes = git.settings.subsections("remote")
+        if "origin" in remotes:
+            fetch(git, quiet)
+        raise Failure(
+            _NO_TRACKING.format(remote=remotes[0] if len(remotes) == 1 else "<remote>", branch=repo.branch), 1, ""
+        )
     if _open(git, git.settings.get(f"remote.{name}.url") or name, repo.worktree or git.call.cwd) is None:
         raise Failure(_NO_ACCESS.format(url=git.settings.get(f"remote.{name}.url") or name), 1)
     if upstream is None or options.args:
