@@ -170,6 +170,8 @@ def _update(session: Session, goals: list[str]) -> int:
     cleaned = [goal[2:] if goal.startswith("./") and len(goal) > 2 else goal for goal in goals]
     updater = Updater(session)
     status = updater.goals(cleaned)
+    if session.skewed:
+        session.err(f"{session.name}: warning:  Clock skew detected.  Your build may be incomplete.\n")
     parallel = session.options.jobs != 1 and ".NOTPARALLEL" not in session.special
     if parallel and updater.remade > 1 and updater.noisy:
         session.call.unknown("the order of what parallel jobs write", session.result(status))

@@ -67,6 +67,8 @@ class Session:
         self.makefiles: list[str] = []
         self.missing_includes: list[tuple[str, Place, bool]] = []
         """Files to be included that are not there, where, and whether that is no fault."""
+        self.skewed = False
+        """Whether a file was seen that is from the future."""
         self.started = 0
         """Recipe lines run or printed so far."""
         self.export_all = False
@@ -131,9 +133,15 @@ class Session:
         if name in self.options.old:
             return _EARLY
         try:
-            return self.call.files.stat(self.path(name)).mtime
+            moment = self.call.files.stat(self.path(name)).mtime
         except OSError:
             return None
+        ahead = (moment - self.call.now).total_seconds()
+        if ahead > 0 and not self.skewed:
+            self.skewed = True
+            shown = f"{ahead:.0f}" if ahead >= 99 else f"{ahead:.2g}"
+            self.err(f"{self.name}: Warning: File '{name}' has modification time {shown} s in the future\n")
+        return moment
 
     def glob(self, pattern: str) -> list[str]:
         """Names that match a pattern, sorted; parts with blanks are several patterns."""
