@@ -89,7 +89,7 @@ _VOLATILE = re.compile(
 _OWN_WORDS = re.compile(
     r"limit[^\n]*exceeded|output truncated|exceeds (?:VFS )?limit|limit \(\d+\) reached|may be truncated|"
     r"resource limit|budget|not supported|not available in|network access not configured|sandbox|bashkit|"
-    r"not implemented|unsupported|invalid conversion specification",
+    r"not implemented|unsupported",
     re.IGNORECASE,
 )
 """What the shell library says where it does not do what the real program does."""
@@ -103,7 +103,9 @@ _MESSAGE_PATH = re.compile(
     re.MULTILINE,
 )
 _DECLARING = re.compile(
-    r"\bdeclare -p(?=\s*(?:$|[;&|>)]))|\bdeclare -p [^;&|\n]*\b(?:BASH\w*|DIRSTACK|FUNCNAME|PIPESTATUS|GROUPS)\b|(?:^|[;&|]\s*)(?:set|declare|typeset|compgen -v)\s*(?:$|[;&|>])",
+    r"\bdeclare -p(?=\s*(?:$|[;&|>)]))"
+    r"|\bdeclare -p [^;&|\n]*\b(?:BASH\w*|DIRSTACK|FUNCNAME|PIPESTATUS|GROUPS)\b"
+    r"|(?:^|[;&|]\s*)(?:set|declare|typeset|compgen -v)\s*(?:$|[;&|>])",
     re.MULTILINE,
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from worldline.kernels.shell.builtins.base import Call, FileStat, Result
+from worldline.kernels.shell.builtins.paths import canonical
 from worldline.kernels.shell.programs import presence, program_path
 
 if TYPE_CHECKING:
@@ -112,15 +113,41 @@ class _Usage(Exception):
 def _test(step: Step, call: Call) -> Result:
     """`test` and `[`, as bash's own: status 2 and a message for wrong use."""
     words = list(call.argv)
-    place = f"bash: line {step.place(call.name)}: {call.name}: "
+    where = _script_places(step, call)
+    place = f"{where[0]}: {call.name}: " if where else f"bash: line {step.place(call.name)}: {call.name}: "
     if call.name == "[" and (not words or words.pop() != "]"):
         return Result("", f"{place}missing `]'\n", 2)
     try:
         return Result(status=0 if _evaluate(words, call) else 1)
     except _Usage as error:
-        if re.search(r"(?<![\w-])(?:ba)?sh\s|(?:^|[\s;&|])\.{0,2}/|(?:^|[;&|]\s*)(?:source|\.)\s", step.text):
+        if len(where) != 1 and _RUNS_SCRIPT.search(step.text):
             call.unknown("the line of a script it is on", Result("", f"{place}{error}\n", 2))
         return Result("", f"{place}{error}\n", 2)
+
+
+_RUNS_SCRIPT = re.compile(r"(?<![\w-])(?:ba)?sh\s|(?:^|[\s;&|])\.{0,2}/|(?:^|[;&|]\s*)(?:source|\.)\s")
+_SCRIPT = re.compile(
+    r"(?:^|[;&|(\n]\s*)(?:\w+=\S*\s+)*(?:(?:bash|source|\.)\s+(?=[\w./])|(?=\.{0,2}/))([\w./-]+)", re.MULTILINE
+)
+
+
+def _script_places(step: Step, call: Call) -> list[str]:
+    """Where a wrong `test` may stand in the scripts that the command runs: each as `SCRIPT: line N`."""
+    if not _RUNS_SCRIPT.search(step.text):
+        return []
+    found = []
+    operators = [word for word in call.argv if re.fullmatch(r"-[a-z]{1,2}|!?=|==|[<>]", word)]
+    word = r"\[" if call.name == "[" else "test"
+    for path in dict.fromkeys(_SCRIPT.findall(step.text)):
+        try:
+            text = call.files.read(path).decode("utf-8", "replace")
+        except OSError:
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            if re.search(rf"(?<![\w\[]){word}(?=\s)", line) and all(operator in line for operator in operators):
+                found.append(f"{path}: line {number}")
+    own = any(re.search(rf"(?<![\w\[-]){word}\s", line) for line in step.text.split("\n"))
+    return [] if own else found
 
 
 def _evaluate(words: list[str], call: Call) -> bool:
@@ -266,8 +293,9 @@ def _number(word: str) -> int:
 def _compare_files(left: str, operator: str, right: str, call: Call) -> bool:
     first, second = _stat(left, call), _stat(right, call)
     if operator == "-ef":
-        same = call.files.absolute(left) == call.files.absolute(right)
-        return first is not None and second is not None and same
+        if first is None or second is None:
+            return False
+        return canonical(call, left) == canonical(call, right) or bool(first.inode and first.inode == second.inode)
     if operator == "-ot":
         first, second = second, first
     if first is None or second is None:

@@ -206,7 +206,7 @@ class Machine:
             self._look_at(suspects, table, now)
             return
         self._walk("/", table, now, seen, changed)
-        for path in [path for path in table.nodes if path not in seen and _held(path)]:
+        for path in [path for path, node in table.nodes.items() if path not in seen and _held(path) and not node.vast]:
             del table.nodes[path]
             table.open.discard(path)
             table.tainted.pop(path, None)
@@ -229,7 +229,7 @@ class Machine:
             if meta is not None and (node is None or node.kind == "file"):
                 if node is None or self.stamps.get(path) != meta["modified"]:
                     self._follow_file(path, meta, table, now)
-            elif meta is None and node is not None:
+            elif meta is None and node is not None and not node.vast:
                 table.drop(path)
             if (node is None) != (meta is None) and parent in table.nodes:
                 table.nodes[parent] = replace(table.nodes[parent], mtime=now)

@@ -13,7 +13,13 @@ __all__ = ["ABSENT", "absent_message", "bare_messages", "reword", "syntax_messag
 ABSENT = "\x01absent:"
 """Marks a message about a missing command until its line is known."""
 
-_HINT = re.compile(r"command not found\. [^\n]*")
+_HINT = re.compile(
+    r"command not found\. (?:Did you mean: [^?\n]*\?"
+    r"|(?:Package managers are|Compilers and build tools are|Container and service management is) not available"
+    r" in the sandbox\.|Interactive editors are not available\. Use echo/printf/cat to write files\."
+    r"|SSH requires the 'ssh' feature\. Enable with: features = \[\"ssh\"\]|[^\n]*)"
+)
+"""What the library adds for its users."""
 _REPORT_TRACE = re.compile(
     r"^(?:\++ (?:__worldline_end .*|trap - EXIT|trap -p)|__worldline_end .*|trap - EXIT)\n", re.MULTILINE
 )
@@ -27,7 +33,9 @@ _GETOPTS = re.compile(
     r"^(\S+): (?:line )?\d+: (?:getopts: )?(illegal option|option requires an argument) -- '(.)'$", re.MULTILINE
 )
 _EMPTY_NAME = re.compile(r"^(\S+: line \d+: ): Is a directory$", re.MULTILINE)
-_NATIVE = re.compile(r"^(bash|main|environment): line (\d+): ", re.MULTILINE)
+_NATIVE = re.compile(r"^(bash|environment): line (\d+): ", re.MULTILINE)
+_NESTED = re.compile(r"(?<![\w/-])bash\s+(?:-\w*c|<)")
+"""A shell of bash, inside the one that is asked."""
 _SH_NATIVE = re.compile(r"^sh: line (\d+): (.*): command not found$", re.MULTILINE)
 
 
@@ -71,6 +79,10 @@ def syntax_message(fault: SyntaxFault, text: str, shell: ShellSpec, first_line: 
         message = "unexpected EOF while looking for `]]'"
     elif message.startswith("syntax error: unterminated backtick") and len(lines) == 1:
         message = "unexpected EOF while looking for matching ``'"
+    if "`\"'" in message and text.count("$(") > text.count(")"):
+        return None  # which of the two bash misses first
+    if "unexpected end of file" in message and "((" in text and text.count("(") > text.count(")"):
+        return None
     token = _missing_word(fault, lines)
     if token is not None:
         message = f"syntax error near unexpected token `{token}'"
@@ -144,6 +156,12 @@ def reword(
     stderr = _EMPTY_NAME.sub(r"\1: No such file or directory", stderr)
     stderr = _OPERAND.sub(_operand, stderr)
     stderr = _GETOPTS.sub(lambda match: f"{match[1]}: {match[2]} -- {match[3]}", stderr)
+    stderr = re.sub(
+        r"(: printf: )%[^\n]*?([^\n]): invalid conversion specification$",
+        r"\1`\2': invalid format character",
+        stderr,
+        flags=re.MULTILINE,
+    )
     stderr = re.sub(r"(: printf: 0[xX]\S*: invalid )number$", r"\1hex number", stderr, flags=re.MULTILINE)
     stderr = re.sub(r"(: printf: 0\d+: invalid )number$", r"\1octal number", stderr, flags=re.MULTILINE)
     stderr = _one_menu(stderr, text)
@@ -159,10 +177,18 @@ def reword(
     if shell.program == "sh":
         return _dash(stderr, first_line, script)
     stderr = _SH_NATIVE.sub(r"sh: \1: \2: not found", stderr)
+    if _NESTED.search(text) and len(script.analysis.commands) == 1:
+        return stderr  # all that is said comes from the shell that it starts
     if shell.mode == "interactive":
+        if script.programs & {"source", "."}:
+            stderr = _sourced(stderr, script)
         return _NATIVE.sub("bash: ", stderr)
     if first_line:
-        return _NATIVE.sub(lambda match: f"{match[1]}: line {int(match[2]) + first_line}: ", stderr)
+        # A greater number stands in a text that was written before.
+        last = text.count("\n") + 1
+        return _NATIVE.sub(
+            lambda match: f"{match[1]}: line {int(match[2]) + first_line * (int(match[2]) <= last)}: ", stderr
+        )
     return stderr
 
 
@@ -170,6 +196,14 @@ def _operand(match: re.Match[str]) -> str:
     """Name the token at which an expression lacks an operand: bash shows its last one."""
     token = re.search(r"(?:[-+*/%&|^<>=!~?:,(]|<<|>>|\*\*|[-+*/%&|^]=)$", match[1].rstrip())
     return f'{match[0]} (error token is "{token[0]}")' if token is not None else match[0]
+
+
+def _sourced(stderr: str, script: Script) -> str:
+    """An interactive shell does not name the file that it reads from."""
+    for command in script.analysis.commands:
+        if command.name in ("source", ".") and command.args and command.args[0]:
+            stderr = re.sub(rf"^{re.escape(command.args[0])}: line \d+: ", "bash: ", stderr, flags=re.MULTILINE)
+    return stderr
 
 
 def _in_functions(stderr: str, script: Script, functions: Mapping[str, frozenset[str]], shell: ShellSpec) -> str:
@@ -181,17 +215,20 @@ def _in_functions(stderr: str, script: Script, functions: Mapping[str, frozenset
         command.name for command in script.analysis.commands if command.context != "function_body"
     }
     direct |= {redirect.path for redirect in script.analysis.redirects}
-    called, todo = set(), [name for name in functions if name in direct]
+    captured = {name for name in functions if re.search(rf"\$\(\s*{re.escape(name)}(?![\w-])", script.text)}
+    called, todo = set(), [name for name in functions if name in direct | captured]
     while todo:
         name = todo.pop()
         called.add(name)
         todo.extend(other for other in functions[name] if other in functions and other not in called)
+    marks = [mark for name in called for mark in functions[name] if mark.startswith("@")]
+    offset = int(marks[0][1:]) if marks and shell.mode == "script" else 0
     inside = frozenset().union(*(functions[name] for name in called)) - direct
 
     def rename(match: re.Match[str]) -> str:
         subject = match[2].partition(":")[0]
         refused = "<" in inside and subject not in direct and re.search(r": (?:No such file|Permission)", match[2])
-        return f"{own}: line {match[1]}: {match[2]}" if subject in inside or refused else match[0]
+        return f"{own}: line {int(match[1]) + offset}: {match[2]}" if subject in inside or refused else match[0]
 
     return re.sub(r"^bash: line (\d+): (.*)$", rename, stderr, flags=re.MULTILINE)
 

@@ -11,14 +11,12 @@ from worldline.kernels.shell.script import Script
 from worldline.kernels.shell.step import Step
 from worldline.kernels.shell.table import Table
 
-__all__ = ["LARGEST", "quirks"]
-
-LARGEST = 10_000_000
-"""Bytes that a file may have in the library's memory."""
+__all__ = ["quirks"]
 
 _IN_TEXT = (
     (re.compile(r"\b(?:pushd|popd)\s+(?:-n\b|[-+]\d)"), "turning the directory stack"),
     (re.compile(r"\bread\s+(?:-[rs]\s+)*-(?:[^ersadinNptu\s-]|i)"), "read with options that the library lacks"),
+    (re.compile(r"\$\{\w+\[\}"), "a bad substitution"),
     (re.compile(r"@[KkPa]\}"), "${...@...}"),
     (re.compile(r"\bset\s+(?:-\w*n\b|-o\s+noexec)"), "set -n"),
     (re.compile(r"\bbash\s+(?:-\w+\s+)*-s\s+\S"), "bash -s with arguments"),
@@ -42,11 +40,19 @@ _IN_TEXT = (
 _SAID = (
     (re.compile(r": return: too many arguments|loop count out of range|: (?:break|continue): \S+: numeric"),
      "an error that ends the whole command"),
+    (
+        re.compile(r"\$[^\n]*: (?:division by 0|syntax error)|: syntax error: operand expected$", re.MULTILINE),
+        "the expression that an error shows",
+    ),
     (re.compile(r"^Usage:\tbash", re.MULTILINE), "the usage of bash"),
-    (re.compile(r"unexpected end of input"), "the wording of a syntax error"),
+    (re.compile(r"unexpected end of input|unterminated command substitution"), "the wording of a syntax error"),
     (re.compile(r"RuntimeError: io error|: file too large:"), "a limit of the library's files"),
 )  # fmt: skip
 """What a message shows."""
+
+
+_SPREAD = re.compile(r"\$\([^)]*\n|\"[^\"]*\n[^\"]*\"\s*\|")
+"""A substitution or a piped text that goes over several lines."""
 
 
 def quirks(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdout: str) -> Iterator[str]:
@@ -67,17 +73,45 @@ def quirks(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
             yield f"{what}: the shell library does it otherwise"
     if "only meaningful in a `for'" in stderr and re.search(r"\b(?:break|continue)\b[^\n]*[;&|\n]", bare):
         yield "what follows a break outside of loops"
+    said = stderr + stdout if re.search(r"2>|&>|\|&", script.text) else stderr
     for pattern, what in _SAID:
-        if pattern.search(stderr):
+        if pattern.search(said):
             yield f"{what}: the shell library does it otherwise"
     nested = script.names("bash") and re.search(r"\bbash\s+(?:-\w+\s+)*-\w*c", script.text)
-    if nested and ": unbound variable" in stderr:
+    if nested and (": unbound variable" in stderr or re.search(r"\$\{\w+:?\?", script.text)):
         yield "the status of a nested shell that found a variable unset"
+    shell = step.state.shell
+    if re.search(r"^bash: line ", said, re.MULTILINE) and _SPREAD.search(script.text):
+        yield "the line of a command that stands behind several lines"
+    if shell.program == "sh" and re.search(r"(?:sh: \d+|bash: line \d+): \S+: (?:command )?not found", stdout):
+        yield "dash words what is caught of it differently"
+    if (
+        nested
+        and (shell.mode != "command" or shell.program == "sh")
+        and len(script.analysis.commands) > 1
+        and re.search(r"^bash: ", stderr, re.M)
+    ):
+        yield "which of two shells wrote a message"
     yield from _run_by_path(script, step, cwd)
     yield from _sourced(script, table, cwd, home, stderr)
     yield from _merged(script, step, stderr, stdout)
     yield from _large(script, table, cwd, home)
+    yield from _cut_short(bare, stdout)
     yield from nested_dash_doubts(script, table, cwd, home, stderr)
+
+
+_MANY_TO_HEAD = re.compile(
+    r"(?:\bxargs\b[^|]*?\s-(?:n|I|L|i|-max-args|-replace|-max-lines)[^|]*|\bfind\b[^|]*?-exec\b[^|]*?\\;[^|]*)"
+    r"\|\s*head(?:\s+-n\s*(\d+)|\s+-(\d+))?\s*(?:2>&1)?\s*$"
+)
+"""Many commands one after the other, whose output `head` leaves after some lines."""
+
+
+def _cut_short(text: str, stdout: str) -> Iterator[str]:
+    """Commands that may be ended by a signal, which xargs and find report, or be done before `head` has gone."""
+    match = _MANY_TO_HEAD.search(text)
+    if match is not None and stdout.count("\n") == int(match.group(1) or match.group(2) or 10):
+        yield "which of the commands was still running when head had read enough"
 
 
 def _run_by_path(script: Script, step: Step, cwd: str) -> Iterator[str]:
@@ -115,6 +149,8 @@ def _merged(script: Script, step: Step, stderr: str, stdout: str) -> Iterator[st
     joined = merged or "2>&1" in script.text or "&>" in script.text
     if joined and ": printf: " in (stdout if not merged else stderr):
         yield "the order in which printf wrote to both streams"
+    if merged and any(error.startswith("grep: ") for error in step.errors) and len(step.errors) and stdout:
+        yield "the order in which grep wrote to both streams"
     said = bool(step.errors) or re.search(r"^\S+: line \d+: ", stderr, re.MULTILINE) is not None
     if merged and said and _NESTED.search(script.text):
         yield "the order in which a nested shell wrote to both streams"
@@ -125,7 +161,7 @@ def _merged(script: Script, step: Step, stderr: str, stdout: str) -> Iterator[st
 def _large(script: Script, table: Table, cwd: str, home: str) -> Iterator[str]:
     """Files over the limit of the library, that a command of the library or a redirection reads."""
     for path, node in table.nodes.items():
-        if node.content is not None and len(node.content) > LARGEST:
+        if node.vast:
             for redirect in script.analysis.redirects:
                 if redirect.path is None or expand_path(redirect.path, cwd, home) == path:
                     yield f"{path} is too large for the shell library"

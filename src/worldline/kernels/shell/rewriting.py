@@ -91,6 +91,8 @@ def _rewrite(text: str, script: Script, settled: Settled, step: Step) -> str:
     text = _interpreters(text, script, settled, step)
     if "%(" in text:
         text = PRINTF_TIME.sub(lambda match: _printf_time(match, step.now), text)
+    if step.first_line and "LINENO" in text:
+        text = re.sub(r"\$(?:LINENO\b|\{LINENO\})", f"$((LINENO+{step.first_line}))", text)
     if step.state.user_id != 1000:
         text = re.sub(r"\$(?:E?UID\b|\{E?UID\})", str(step.state.user_id), text)
     return _EPOCH.sub(str(int(step.now.timestamp())), text)

@@ -31,7 +31,7 @@ class Settled:
     traps: tuple[tuple[str, str], ...] = ()
     """Pairs of signal name and what runs."""
     functions: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The commands in the body of each function, and `<` where it redirects."""
+    """The commands in the body of each function, `<` where it redirects, and `@LINES` that were read before it."""
     lines: int = 0
     """Lines read so far; counts on in script mode."""
     opaque: tuple[str, ...] = ()
@@ -76,6 +76,7 @@ def functions_after(before: Settled, script: Script) -> dict[str, frozenset[str]
     body = frozenset(command.name for command in commands if command.context == "function_body" and command.name)
     if script.analysis.redirects:
         body |= {"<"}
+    body |= {f"@{before.lines}"}
     return {**before.functions, **dict.fromkeys(script.functions, body)}
 
 

@@ -15,7 +15,17 @@ from typing import Literal
 
 from worldline.domains.terminal.state import FileSpec, TerminalState
 
-__all__ = ["STANDARD_DIRECTORIES", "STANDARD_LINKS", "Kind", "Node", "Table", "declared_table", "owner_id", "parents"]
+__all__ = [
+    "LARGEST",
+    "STANDARD_DIRECTORIES",
+    "STANDARD_LINKS",
+    "Kind",
+    "Node",
+    "Table",
+    "declared_table",
+    "owner_id",
+    "parents",
+]
 
 Kind = Literal["file", "directory", "symlink", "fifo"]
 
@@ -40,6 +50,10 @@ _STANDARD_FILES = {
 """Files in /etc that every Debian system has; their content is not known."""
 
 
+LARGEST = 10_000_000
+"""Bytes that a file may have in the library's memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """One file. `content` is None for what is not a regular file."""
@@ -54,6 +68,11 @@ class Node:
     nlink: int = 1
     inode: int = 0
     """Paths with the same number other than 0 are hard links to one file."""
+
+    @property
+    def vast(self) -> bool:
+        """Whether the file is too large for the shell library, which then does not have it."""
+        return self.content is not None and len(self.content) > LARGEST
 
 
 @dataclass(slots=True)

@@ -39,9 +39,13 @@ _SETTING = re.compile(
 """What changes the shell in ways that its variables do not show."""
 _ERRORS_ELSEWHERE = re.compile(r"2>|&>|\|&|>&")
 _OWN_MESSAGE = re.compile(r"^(?:bash|sh): line \d+: |^\x01absent:|: command not found\. ", re.MULTILINE)
+_UNDONE = re.compile(r"^bash: line \d+: [^\n]*(?:error token is \"|bad substitution|readonly variable)[^\n]*\n\Z", re.M)
+"""What ends a command but not the shell, as the last thing said."""
+_ENDING = re.compile(r"\b(?:exit|exec|set\s+-\w*e)\b")
+_PARTED = "\x02\n"
 _SCRIPT_LINE = re.compile(r"^((?:\.{1,2}/|/)(?!(?:usr/)?bin/bash:)[^\s:]+): line (\d+): ", re.MULTILINE)
 _REPLACEMENT = "\ufffd".encode()
-_FATAL = re.compile(r"^\w+: line \d+: (\w+): ([^\n]*)\n\Z", re.MULTILINE)
+_FATAL = re.compile(r"^\w+: (?:line \d+: )?(\w+): ([^\n]*)\n\Z", re.MULTILINE)
 """A message about a variable, as the last thing said."""
 _FATAL_DASH = re.compile(r"^sh: \d+: \w+: (?!not found)[^\n]*\n\Z", re.MULTILINE)
 """`chmod` that takes a permission away from the owner."""
@@ -223,7 +227,11 @@ class _Run:
         """Word the shell's messages where they do not go to its error stream."""
         if not _ERRORS_ELSEWHERE.search(self.script.text) or not _OWN_MESSAGE.search(text):
             return bare_messages(text)
-        return reword(text, self.script.text, self.state.shell, first_line, self.script, functions)
+        # A message may stand in the middle of a line, where a variable holds it.
+        parted = re.sub(r"(?<=[^\n])(?=bash: line \d+: )", _PARTED, text)
+        return reword(parted, self.script.text, self.state.shell, first_line, self.script, functions).replace(
+            _PARTED, ""
+        )
 
     def _reaches_end(self, text: str) -> bool:
         try:
@@ -313,8 +321,17 @@ class _Run:
         if "exit: too many arguments" in stderr and not step.ended and len(self.script.analysis.commands) == 1:
             step.ended = True
             return 1
-        if step.ended and status == 1 and _fatal(stderr, self.script.text) and self.state.shell.program == "bash":
-            return 127
+        text = self.script.text
+        if step.ended and self.state.shell.program == "bash" and _fatal(stderr, text):
+            if self.state.shell.mode == "interactive":
+                step.ended = False  # such an error ends the command only
+                return 1
+            if any(self.script.names(name) for name in functions_after(self.settled, self.script)):
+                step.unknown.append("the place of an error that may be inside a function")
+            return 127 if status == 1 else status
+        if step.ended and self.joined and _UNDONE.search(stderr) and not _ENDING.search(text):
+            step.ended = self.settled.options & {"errexit"} != frozenset()
+            return 1
         if step.ended and status == 1 and _FATAL_DASH.search(stderr):
             return 2
         return status
@@ -412,13 +429,25 @@ def _shell_doubts(settled: Settled, script: Script, cwd: str) -> list[str]:
     for item in settled.opaque:
         if item == "cwd":
             found.append("the working directory is not known")
-        elif item.startswith("$") and script.names(item[1:]):
+        elif item.startswith("$") and _reads(script, item[1:]):
             found.append(f"the value of {item} is not known")
     if any(signal == "ERR" for signal, _ in settled.traps):
         found.append("ERR traps of a shell that evaluates commands fire twice or once")
     if any(signal == "DEBUG" for signal, _ in settled.traps) or (script.names("DEBUG") and script.names("trap")):
         found.append("DEBUG traps are not simulated")
     return found
+
+
+def _reads(script: Script, name: str) -> bool:
+    """Whether a script may use a variable."""
+    if script.programs & _BY_NAME or script.features & {"arithmetic", "condition", "array"}:
+        return script.names(name)
+    return re.search(rf"\$(?:\{{[#!]?)?{re.escape(name)}(?!\w)", script.text) is not None
+
+
+_BY_WORDS = "declare typeset local export readonly eval let printf read env printenv set unset test [ source . bash sh"
+_BY_NAME = frozenset(_BY_WORDS.split())
+"""Commands that use variables by their bare names."""
 
 
 def _permits(node: Node, uid: int, want: int) -> bool:
