@@ -110,7 +110,12 @@ class _Machine:
             try:
                 statements = parser.item()
             except BcSyntaxError as error:
-                self.out.raw(f"{source} {error.line}: syntax error\n")
+                words = [token for token in parser.tokens if token[2] == error.line and token[0] != "newline"]
+                bad = [token[1] for token in words if token[0] == "bad"]
+                if len(bad) > 1 or (bad and len(words) > 2):
+                    self.call.unknown("several faults in one line")
+                fault = f"illegal character: {bad[0]}" if bad else "syntax error"
+                self.out.raw(f"{source} {error.line}: {fault}\n")
                 parser.at = max(parser.at, start)
                 parser.skip_line()
                 if not parser.done:

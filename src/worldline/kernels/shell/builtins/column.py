@@ -39,11 +39,18 @@ def column(call: Call) -> Result:
     given = dict(options)
     if set(given) - {"-c", "-d", "-H", "-J", "-L", "-l", "-N", "-n", "-O", "-o", "-R", "-s", "-t", "-x"}:
         call.unknown("these options")
+    if "-c" in given and not given["-c"].isdigit():
+        raise UsageError(f"invalid columns argument: '{given['-c']}'", hint=False)
+    if set(given) & {"-d", "-H", "-N", "-n", "-O", "-R", "-T", "-W", "-E", "-l"} and not {"-t", "-J"} & set(given):
+        raise UsageError("option --table required for all --table-*", hint=False)
     out = Output(call)
     text = ""
     for name in names or ["-"]:
         try:
             text += read(call, name).decode()
+        except IsADirectoryError as error:
+            out.raw(f"column: read failed: {strerror(error)}\n")
+            out.status = 1
         except OSError as error:
             out.raw(f"column: {name}: {strerror(error)}\n")
             out.status = 1

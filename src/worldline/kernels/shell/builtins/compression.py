@@ -40,6 +40,11 @@ class _Job:
     inexact: bool = False
     """Something was written whose exact size shows, and is not certain."""
 
+    @property
+    def program(self) -> str:
+        """The name it was called by."""
+        return posixpath.basename(self.call.name)
+
     def complain(self, message: str, status: int = 1) -> None:
         self.out.raw(message)
         # A warning (2) does not hide an error (1).
@@ -132,7 +137,7 @@ def _cannot_open(job: _Job, name: str, error: OSError) -> str:
         return f"{posixpath.basename(job.call.name)}: Can't open input file {name}: {strerror(error)}.\n"
     if job.kind == "zstd":
         return f"zstd: can't stat {name} : {strerror(error)} -- ignored \n"
-    return f"{'xz' if job.kind == 'xz' else 'gzip'}: {name}: {strerror(error)}\n"
+    return f"{job.program if job.kind == 'xz' else 'gzip'}: {name}: {strerror(error)}\n"
 
 
 def _directory(job: _Job, name: str) -> None:
@@ -153,7 +158,7 @@ def _directory(job: _Job, name: str) -> None:
     elif job.kind == "bzip2":
         job.complain(f"{posixpath.basename(call.name)}: Input file {name} is a directory.\n")
     elif job.kind == "xz":
-        job.complain(f"xz: {name}: Is a directory, skipping\n", 2)
+        job.complain(f"{job.program}: {name}: Is a directory, skipping\n", 2)
     else:
         job.complain(f"zstd: {name} is a directory -- ignored \n")
 
@@ -172,16 +177,16 @@ def _stream(job: _Job) -> None:
     try:
         text = decompress(job.kind, data)
     except NotThisFormat as error:
-        if str(error):
+        if str(error) or (job.kind == "bzip2" and not data):
             call.unknown(f"{error} input")
         if job.kind in ("gzip", "xz") and {"f", "c"} <= job.flags:
             job.out.write(data)
             return
         job.complain(
             {
-                "gzip": "\ngzip: stdin: not in gzip format\n",
+                "gzip": f"\ngzip: stdin: {'not in gzip format' if data else 'unexpected end of file'}\n",
                 "bzip2": f"{posixpath.basename(call.name)}: (stdin) is not a bzip2 file.\n",
-                "xz": "xz: (stdin): File format not recognized\n",
+                "xz": f"{job.program}: (stdin): File format not recognized\n",
                 "zstd": "zstd: /*stdin*\\: unsupported format \n",
             }[job.kind],
             2 if job.kind == "bzip2" else 1,
@@ -202,7 +207,7 @@ def _pack(job: _Job, name: str, stat: FileStat) -> None:
         elif kind == "bzip2":
             job.complain(f"bzip2: Input file {name} already has {known} suffix.\n")
         else:
-            job.complain(f"xz: {name}: File already has '{known}' suffix, skipping\n", 2)
+            job.complain(f"{job.program}: {name}: File already has '{known}' suffix, skipping\n", 2)
         return
     try:
         data = read(call, name)
@@ -238,7 +243,7 @@ def _stored(job: _Job, source: str, target: str, data: bytes, stat: FileStat) ->
         elif job.kind == "bzip2":
             job.complain(f"{posixpath.basename(call.name)}: Output file {target} already exists.\n")
         elif job.kind == "xz":
-            job.complain(f"xz: {target}: File exists\n")
+            job.complain(f"{job.program}: {target}: File exists\n")
         else:
             call.unknown("a question")
         return False
@@ -275,10 +280,57 @@ def _tell_packed(job: _Job, name: str, target: str, data: bytes, packed: bytes, 
             f"{100.0 * (1 - out / len(data)):5.2f}% saved, {len(data)} in, {out} out.\n"
         )
     elif job.kind == "xz" and "v" in job.flags:
-        job.call.unknown("-v")
+        job.out.raw(f"{name}: {_xz_sizes(job, packed, data)}\n")
     elif job.kind == "zstd" and "q" not in job.flags:
         ratio = 100.0 * len(packed) / (len(data) or 1)
         job.out.raw(f"{name:<20} :{ratio:6.2f}%   ({zstd_size(len(data))} => {zstd_size(len(packed))}, {target}) \n")
+
+
+def _tell_tested(job: _Job, name: str, data: bytes, text: bytes) -> None:
+    """What `-t` says of a sound file."""
+    if job.kind == "zstd" and "q" not in job.flags:
+        job.out.raw(f"{name:<20}: {len(text)} bytes \n")
+    elif "v" in job.flags and job.kind == "gzip":
+        job.out.raw(f"{name}:\t OK\n")
+    elif "v" in job.flags and job.kind == "bzip2":
+        job.out.raw(f"  {name}: ok\n")
+    elif "v" in job.flags and job.kind == "xz":
+        job.out.raw(f"{name}: {_xz_sizes(job, data, text)}\n")
+
+
+def _xz_sizes(job: _Job, packed: bytes, text: bytes) -> str:
+    if not text or len(text) > 9999 or len(packed) > 9 * len(text):
+        job.call.unknown("sizes of this kind")
+    return f"{len(packed)} B / {len(text)} B = {len(packed) / len(text):.3f}"
+
+
+def _xz_listed(job: _Job, names: list[str]) -> Result:
+    """The table of one file."""
+    call, out = job.call, job.out
+    if len(names) != 1 or "v" in job.flags:
+        call.unknown("a listing")
+    try:
+        data = read(call, names[0])
+    except OSError as error:
+        out.raw(_cannot_open(job, names[0], error))
+        out.status = 1
+        return out.result()
+    try:
+        text = decompress("xz", data)
+    except NotThisFormat as error:
+        if str(error):
+            call.unknown("a damaged file")
+        job.complain(f"{job.program}: {names[0]}: File format not recognized\n")
+        return out.result()
+    if not text or len(text) > 9999 or data.count(FORMATS["xz"].magic) > 1:
+        call.unknown("sizes of this kind")
+    ratio = len(data) / len(text)
+    shown = f"{ratio:.3f}" if ratio <= 9.999 else "---"
+    out.line(b"Strms  Blocks   Compressed Uncompressed  Ratio  Check   Filename")
+    out.line(
+        f"{1:5} {1:7}  {f'{len(data)} B':>11}  {f'{len(text)} B':>11}  {shown:>5}  {'CRC64':<7} {names[0]}".encode()
+    )
+    return out.result()
 
 
 def _unpack(job: _Job, name: str, stat: FileStat) -> None:
@@ -291,15 +343,15 @@ def _unpack(job: _Job, name: str, stat: FileStat) -> None:
                 job.complain(f"gzip: {name}: unknown suffix -- ignored\n", 2)
         elif kind == "xz":
             if read(call, name).startswith(FORMATS["xz"].magic):
-                job.complain(f"xz: {name}: Filename has an unknown suffix, skipping\n", 2)
+                job.complain(f"{job.program}: {name}: Filename has an unknown suffix, skipping\n", 2)
             else:
-                job.complain(f"xz: {name}: File format not recognized\n")
+                job.complain(f"{job.program}: {name}: File format not recognized\n")
         elif kind == "bzip2":
             job.complain(f"{command}: Can't guess original name for {name} -- using {name}.out\n", 0)
             _unpack_to(job, name, f"{name}.out", stat)
         else:
-            job.complain(f"zstd: {name}: unknown suffix (.zst/.tzst expected). Can't derive the output file name. "
-                         "Specify it with -o dstFileName. Ignoring.\n")  # fmt: skip
+            job.complain(f"zstd: {name}: unknown suffix (.zst/.tzst/.gz/.tgz/.lzma/.xz/.txz/.lz4/.tlz4 expected). "
+                         "Can't derive the output file name. Specify it with -o dstFileName. Ignoring.\n")  # fmt: skip
         return
     target = name[: -len(known)] + SUFFIXES[kind][known] if known else ""
     _unpack_to(job, name, target, stat)
@@ -318,8 +370,7 @@ def _unpack_to(job: _Job, name: str, target: str, stat: FileStat) -> None:
         _damaged(job, name, data, str(error))
         return
     if "t" in job.flags:
-        if "v" in job.flags:
-            call.unknown("-tv")
+        _tell_tested(job, name, data, text)
         return
     if "c" in job.flags:
         job.out.write(text)
@@ -356,13 +407,15 @@ def _damaged(job: _Job, name: str, data: bytes, what: str) -> None:
         if {"f", "c"} <= job.flags:
             job.out.write(data)
         else:
-            job.complain(f"xz: {name}: File format not recognized\n")
+            job.complain(f"{job.program}: {name}: File format not recognized\n")
     else:
         job.complain(f"zstd: {name}: unsupported format \n")
 
 
 def _listed(job: _Job, names: list[str]) -> Result:
     call, out = job.call, job.out
+    if job.kind == "xz":
+        return _xz_listed(job, names)
     if job.kind != "gzip" or "v" in job.flags or not names:
         call.unknown("a listing")
     rows: list[tuple[int, int, int, str]] = []
@@ -390,7 +443,8 @@ def _listed(job: _Job, names: list[str]) -> Result:
         out.line(f"{packed:19d} {size:19d} {_percent(size - body, size)} {name}".encode())
     if len(rows) > 1:
         packed, size = sum(row[0] for row in rows), sum(row[1] for row in rows)
-        body = sum(row[2] for row in rows)
+        # The program takes off the head of the last file only.
+        body = packed - (rows[-1][0] - rows[-1][2])
         out.line(f"{packed:19d} {size:19d} {_percent(size - body, size)} (totals)".encode())
     return out.result()
 

@@ -115,6 +115,8 @@ def _plan(call: Call, options: Options) -> _Plan:
         elif name == "-I":
             plan.ignored.append(value)
         elif name == "-W":
+            if not value.isdigit() or int(value) == 0:
+                raise UsageError(f"invalid width '{value}'")
             layout["width"] = int(value)
         elif name == "--left-column":
             layout["left_column"] = True

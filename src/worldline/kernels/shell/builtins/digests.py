@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.counts import crc32_posix, sum_bsd, sum_sysv
 from worldline.kernels.shell.builtins.messages import shell_quote_if_needed
-from worldline.kernels.shell.builtins.options import Options, UsageError, command, parse
+from worldline.kernels.shell.builtins.options import Options, UsageError, choice, command, parse
 from worldline.kernels.shell.builtins.textio import Output, records
 
 __all__ = ["COMMANDS"]
@@ -31,6 +31,8 @@ class _Job:
     mark: str = " "
     end: bytes = b"\n"
     flags: set[str] = field(default_factory=set)
+    any: bool = False
+    """Each tagged line says which kind of digest it holds."""
 
     def digest(self, call: Call, data: bytes) -> str:
         if self.algorithm == "blake2b":
@@ -162,6 +164,10 @@ def _entry(job: _Job, line: str) -> tuple[str, str] | None:
     if escaped:
         line = line[1:]
     tagged = re.fullmatch(r"([A-Za-z0-9]+)(?:-(\d+))? ?\((.*)\) ?= ?([0-9a-fA-F]+)", line)
+    if tagged and job.any and tagged[1] in _TAGS.values():
+        job.algorithm = next(name for name, tag in _TAGS.items() if tag == tagged[1])
+    elif job.any:
+        return None
     if tagged and tagged[1] == _TAGS[job.algorithm]:
         digest, name = tagged[4], tagged[3]
         if job.algorithm == "blake2b":
@@ -184,32 +190,54 @@ def _entry(job: _Job, line: str) -> tuple[str, str] | None:
 _OLD: dict[str, Callable[[bytes], tuple[int, int]]] = {"bsd": sum_bsd, "sysv": sum_sysv}
 
 
+_KINDS = ("bsd", "sysv", "crc", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "sm3")
+
+
 @command()
 def cksum(call: Call) -> Result:
-    """Print checksums: the POSIX CRC, or with `-a` any other kind."""
+    """Print checksums: the POSIX CRC, or with `-a` any other kind; or check tagged digests."""
     options, names = parse(
-        call, "a:l:", ("algorithm=", "length=", "untagged", "debug", "zero", "check"),
-        same={"--algorithm": "-a", "--length": "-l"},
+        call, "a:l:bctwz", ("algorithm=", "length=", "untagged", "debug", *_LONG),
+        same={**_SAME, "--algorithm": "-a", "--length": "-l"},
     )  # fmt: skip
     given = dict(options)
-    algorithm = given.get("-a", "crc")
-    if "--check" in given or "--debug" in given or algorithm not in (*_TAGS, *_OLD, "crc"):
-        call.unknown("this kind of checksum")
-    out = Output(call)
+    algorithm = choice(given["-a"], "--algorithm", _KINDS) if "-a" in given else "crc"
+    if "--debug" in given or (set(given) & {"--tag", "-b", "-t"} and algorithm in ("crc", *_OLD)):
+        call.unknown("these options")
+    job = _Job(algorithm if algorithm in _TAGS else "md5", int(given.get("-l", "0")), tag="--untagged" not in given)
+    if "-c" in given:
+        if "-a" in given and algorithm not in _TAGS:
+            raise UsageError("--check is not supported with --algorithm={bsd,sysv,crc}", hint=False)
+        job.any = "-a" not in given
+        job.tag = False
+        _apply(call, job, [option for option in options if option[0] not in ("-a", "-l", "--untagged")])
+        return _check(call, job, names)
+    if set(given) & {"--ignore-missing", "--quiet", "--status", "--strict", "-w"}:
+        _apply(call, job, [option for option in options if option[0] not in ("-a", "-l", "--untagged")])
+    if "-z" in given:
+        job.end = b"\0"
     if algorithm in _TAGS:
-        job = _Job(algorithm, int(given.get("-l", "0")), tag="--untagged" not in given)
         return _print(call, job, names)
+    out = Output(call)
     for name in names or ["-"]:
-        data = out.open(name, shell_quote_if_needed(name, colon=True).replace("{", "{{").replace("}", "}}"))
+        data = _bytes(call, out, name)
         if data is None:
             continue
         label = f" {name}" if names else ""
         if algorithm == "crc":
-            out.line(f"{crc32_posix(data)} {len(data)}{label}".encode())
+            out.write(f"{crc32_posix(data)} {len(data)}{label}".encode() + job.end)
             continue
         check, blocks = _OLD[algorithm](data)
-        out.line((f"{check:05d} {blocks:5d}{label}" if algorithm == "bsd" else f"{check} {blocks}{label}").encode())
+        text = f"{check:05d} {blocks:5d}{label}" if algorithm == "bsd" else f"{check} {blocks}{label}"
+        out.write(text.encode() + job.end)
     return out.result()
+
+
+def _bytes(call: Call, out: Output, name: str) -> bytes | None:
+    """Read an operand; the POSIX sum takes a directory for an empty file, without a word."""
+    if name != "-" and call.files.exists(name) and call.files.stat(name).kind == "directory":
+        return b""
+    return out.open(name, shell_quote_if_needed(name, colon=True).replace("{", "{{").replace("}", "}}"))
 
 
 COMMANDS: dict[str, Builtin] = {

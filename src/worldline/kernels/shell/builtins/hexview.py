@@ -95,7 +95,6 @@ def xxd(call: Call) -> Result:
     try:
         data = read(call, names[0] if names else "-")
     except IsADirectoryError as error:
-        out.failure = 3
         out.fail(strerror(error))
         return out.result()
     except OSError as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, ROUND_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_UP, Decimal
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.options import command, parse
+from worldline.kernels.shell.builtins.options import UsageError, choice, command, parse
 from worldline.kernels.shell.builtins.textio import Output, curly, stdin
 
 __all__ = ["COMMANDS"]
@@ -27,6 +27,8 @@ def numfmt(call: Call) -> Result:
     given = dict(options)
     if set(given) & {"-z", "--debug"} or given.get("--from", "none") not in ("none", "si", "iec", "iec-i", "auto"):
         call.unknown("these options")
+    if "--format" in given:
+        _check_format(call, given["--format"])
     out = Output(call, 2)
     lines = names or stdin(call).decode().split("\n")
     if not names and lines and not lines[-1]:
@@ -43,24 +45,58 @@ def numfmt(call: Call) -> Result:
     return out.result()
 
 
+def _check_format(call: Call, text: str) -> None:
+    plain = text.replace("%%", "")
+    if "%" not in plain:
+        raise UsageError(f"format {curly(call, text)} has no % directive", hint=False)
+    found = re.search(r"%[0'\- ]*\d*(?:\.\d*)?(.?)", plain)
+    if found is None or found[1] != "f":
+        if found is not None and not found[1]:
+            raise UsageError(f"format {curly(call, text)} ends in %", hint=False)
+        shown = curly(call, text)
+        raise UsageError(f"invalid format {shown}, directive must be %[0]['][-][N][.][N]f", hint=False)
+    if "%" in plain[found.end() :]:
+        raise UsageError(f"format {curly(call, text)} has too many % directives", hint=False)
+
+
 class _NumError(Exception):
     """A number is not valid."""
 
 
 def _line(call: Call, given: dict[str, str], line: str, out: Output) -> str:
     field = given.get("--field", "1")
-    if not re.fullmatch(r"\d+", field):
-        call.unknown("several fields")
-    place = int(field) - 1
-    if "-d" in given:
-        parts = line.split(given["-d"])
-        if place >= len(parts):
-            return line
-        parts[place] = _field(call, given, parts[place], out)
-        return given["-d"].join(parts)
-    pieces = re.findall(r"[ \t]*[^ \t]+|[ \t]+$", line)
-    if place >= len(pieces):
-        return line
+    if not re.fullmatch(r"[-\d, ]+", field):
+        raise UsageError(f"invalid field value {curly(call, field)}")
+    parts = line.split(given["-d"]) if "-d" in given else re.findall(r"[ \t]*[^ \t]+|[ \t]+$", line)
+    for place in _places(call, field, len(parts)):
+        try:
+            if "-d" in given:
+                parts[place] = _field(call, given, parts[place], out)
+            else:
+                _blank(call, given, parts, place, out)
+        except _NumError:
+            joiner = given.get("-d", " ")
+            before = [part if "-d" in given or not index else part[1:] for index, part in enumerate(parts[:place])]
+            out.write((joiner.join(before) + joiner if before else "").encode())
+            raise
+    return given["-d"].join(parts) if "-d" in given else "".join(parts)
+
+
+def _places(call: Call, text: str, count: int) -> list[int]:
+    """Which parts of a line the field list names."""
+    found: set[int] = set()
+    for part in re.split("[, ]+", text):
+        span = re.fullmatch(r"(\d*)(-?)(\d*)", part)
+        if span is None or not part or span[1] == "0":
+            call.unknown("this list of fields")
+        first = int(span[1] or 1)
+        last = int(span[3]) if span[3] else count if span[2] else first
+        found |= set(range(first - 1, min(last, count)))
+    return sorted(found)
+
+
+def _blank(call: Call, given: dict[str, str], pieces: list[str], place: int, out: Output) -> None:
+    """Do one field of a line whose fields are set apart by blanks."""
     piece = pieces[place]
     blanks = piece[: len(piece) - len(piece.lstrip())]
     shown = _field(call, given, piece.strip(), out)
@@ -73,7 +109,6 @@ def _line(call: Call, given: dict[str, str], line: str, out: Output) -> str:
     elif blanks:
         shown, blanks = f"{shown:>{len(piece)}}", ""
     pieces[place] = blanks + shown
-    return "".join(pieces)
 
 
 def _field(call: Call, given: dict[str, str], text: str, out: Output) -> str:
@@ -165,8 +200,7 @@ def _shown(call: Call, given: dict[str, str], number: Decimal) -> str:
 
 
 def _scaled(call: Call, number: Decimal, target: str, mode: str, places: int | None) -> str:
-    if target not in ("si", "iec", "iec-i"):
-        call.unknown(f"--to={target}")
+    target = choice(target, "--to", ("none", "si", "iec", "iec-i"))
     base = 1000 if target == "si" else 1024
     power, value = 0, number
     while abs(value) >= base and power < len(_UNITS):
@@ -175,7 +209,8 @@ def _scaled(call: Call, number: Decimal, target: str, mode: str, places: int | N
     if places is not None:
         value = _rounded(value, places, mode)
     elif power == 0:
-        value = _rounded(value, 0, mode)
+        # Below ten one decimal is kept for the rounding, and then not shown.
+        value = _rounded(value, 1 if abs(value) < 10 else 0, mode).quantize(Decimal(1), rounding=ROUND_HALF_EVEN)
     else:
         value = _rounded(value, 1 if abs(value) < 10 else 0, mode)
         if abs(value) >= 10:

@@ -128,21 +128,14 @@ def _factors(call: Call, number: int) -> list[int]:
 
 @command()
 def _factor(call: Call) -> Result:
-    options, words = parse(call, "", "exponents")
+    _, words = parse(call, "")
     words = words or (call.stdin or "").split()
     out, err = "", ""
     for word in words:
         if not re.fullmatch(r"\+?\d+", word):
             err += f"factor: {quote(word)} is not a valid positive integer\n"
             continue
-        factors = _factors(call, int(word))
-        if options:
-            parts = [
-                f"{factor}^{factors.count(factor)}" if factors.count(factor) > 1 else str(factor)
-                for factor in dict.fromkeys(factors)
-            ]
-        else:
-            parts = [str(factor) for factor in factors]
+        parts = [str(factor) for factor in _factors(call, int(word))]
         out += f"{int(word)}:" + "".join(f" {part}" for part in parts) + "\n"
     return Result(out, err, 1 if err else 0)
 

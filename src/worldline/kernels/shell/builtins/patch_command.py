@@ -120,6 +120,9 @@ def _target(call: Call, plan: _Plan, item: FilePatch) -> str | None:
     names = [_stripped(name, plan.strip) for name in (item.old_name, item.new_name)]
     known = [name for name in names if name]
     present = [name for name in known if call.files.exists(_inside(plan, name))]
+    made = item.old_name is None or (item.hunks[0].old_count == 0 and item.hunks[0].old_start == 0)
+    if present and made and not plan.reverse and any(call.files.stat(_inside(plan, name)).size for name in present):
+        call.unknown("a file to make that is there")
     if present:
         return min(present, key=lambda n: (n.count("/"), len(posixpath.basename(n)), len(n)))
     creates = item.old_name is None or (item.hunks[0].old_count == 0 and item.hunks[0].old_start == 0)

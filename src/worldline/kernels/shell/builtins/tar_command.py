@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import io
 import posixpath
+import re
 import tarfile
 from datetime import UTC, datetime
 
@@ -29,6 +30,111 @@ _NOT_COMPRESSED = {
 }
 
 
+_REST = (
+    "acls",
+    "anchored",
+    "bootstrap",
+    "check-device",
+    "check-links",
+    "checkpoint-action",
+    "clamp-mtime",
+    "delay-directory-restore",
+    "exclude-backups",
+    "exclude-caches",
+    "exclude-caches-all",
+    "exclude-caches-under",
+    "exclude-ignore",
+    "exclude-ignore-recursive",
+    "exclude-tag",
+    "exclude-tag-all",
+    "exclude-tag-under",
+    "exclude-vcs-ignores",
+    "force-local",
+    "group-map",
+    "hard-dereference",
+    "help",
+    "hole-detection",
+    "ignore-case",
+    "ignore-command-error",
+    "ignore-failed-read",
+    "ignore-zeros",
+    "incremental",
+    "index-file",
+    "info-script",
+    "interactive",
+    "keep-directory-symlink",
+    "label",
+    "level",
+    "listed-incremental",
+    "lzip",
+    "lzop",
+    "multi-volume",
+    "new-volume-script",
+    "newer",
+    "newer-mtime",
+    "after-date",
+    "no-acls",
+    "no-anchored",
+    "no-auto-compress",
+    "no-check-device",
+    "no-delay-directory-restore",
+    "no-ignore-case",
+    "no-ignore-command-error",
+    "no-null",
+    "no-overwrite-dir",
+    "no-quote-chars",
+    "no-seek",
+    "no-selinux",
+    "no-unquote",
+    "no-verbatim-files-from",
+    "no-wildcards",
+    "no-wildcards-match-slash",
+    "no-xattrs",
+    "occurrence",
+    "old-archive",
+    "one-top-level",
+    "overwrite-dir",
+    "owner-map",
+    "pax-option",
+    "portability",
+    "preserve-order",
+    "quote-chars",
+    "quoting-style",
+    "read-full-records",
+    "record-size",
+    "recursive-unlink",
+    "restrict",
+    "rmt-command",
+    "rsh-command",
+    "same-order",
+    "seek",
+    "selinux",
+    "show-defaults",
+    "show-omitted-dirs",
+    "show-snapshot-field-ranges",
+    "show-stored-names",
+    "starting-file",
+    "suffix",
+    "tape-length",
+    "test-label",
+    "to-command",
+    "totals",
+    "uncompress",
+    "unquote",
+    "usage",
+    "verbatim-files-from",
+    "version",
+    "volno-file",
+    "warning",
+    "wildcards-match-slash",
+    "xattrs",
+    "xattrs-exclude",
+    "xattrs-include",
+    "zstd",
+)
+"""Options of the program that are not simulated."""
+
+
 def tar(call: Call) -> Result:
     """Store files in an archive, or take them out."""
     out = Output(call, 2)
@@ -37,10 +143,12 @@ def tar(call: Call) -> Result:
         job = _Tar(call, plan, out)
         job.run()
     except UsageError as error:
-        if "unrecognized option" in error.message:
+        given = re.search(r"unrecognized option '--([^=']*)", error.message)
+        if given is not None and any(name.startswith(given[1]) for name in _REST):
             call.unknown(error.message)
         text = f"tar: {error.message}\nTry 'tar --help' or 'tar --usage' for more information.\n"
-        return Result(stderr=text, status=2 if "Cowardly" in text or "specify" in text else 64)
+        fatal = "Cowardly" in text or "specify" in text or "Old option" in text
+        return Result(stderr=text, status=2 if fatal else 64)
     except Fatal:
         out.status = 2
         return out.result()
@@ -85,7 +193,11 @@ class _Tar(TarWriter):
         self.store(buffer.getvalue())
 
     def members(self) -> list[tuple[tarfile.TarInfo, bytes]]:
-        data = self.unpacked(self.archive_data())
+        raw = self.archive_data()
+        data = self.unpacked(raw)
+        if not raw:
+            self.out.raw(f"tar: This does not look like a tar archive\n{_FAILED}")
+            raise Fatal
         if not data:
             return []
         try:

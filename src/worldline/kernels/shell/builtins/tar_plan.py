@@ -58,6 +58,8 @@ class Plan:
     numeric: bool = False
     full_time: bool = False
     sorted: bool = False
+    late: bool = False
+    """Patterns come after the operands, where they have no effect on an archive that is made."""
     owner: str | None = None
     group: str | None = None
     names: list[tuple[str, str]] = field(default_factory=list)
@@ -75,7 +77,7 @@ def _dashed(argv: list[str]) -> list[str]:
         at = _SHORT.find(letter)
         if at >= 0 and _SHORT[at + 1 : at + 2] == ":":
             if not rest:
-                raise UsageError(f"Old option '{letter}' requires an argument.")
+                raise UsageError(f"Old option '{letter}' requires an argument.", status=2)
             words += [f"-{letter}", rest.pop(0)]
         else:
             words.append(f"-{letter}")
@@ -93,7 +95,10 @@ def read_plan(call: Call) -> Plan:
     plan = Plan()
     operations: set[str] = set()
     # Operands and -C take effect in the order given, so each piece up to an operand is read by itself.
-    options, operands = parse(call, _SHORT.replace("B?", "B"), _LONG, same=_SAME, argv=_ordered(call, words, plan))
+    ordered = _ordered(call, words, plan)
+    options, operands = parse(call, _SHORT.replace("B?", "B"), _LONG, same=_SAME, argv=ordered)
+    if operands and any(word.startswith("--exclude") for word in ordered[ordered.index(operands[0]) :]):
+        plan.late = True
     plan.names = [_place(word) for word in operands]
     for name, value in options:
         if name in ("-c", "-x", "-t", "-r", "-u", "-d", "--delete", "-A"):
@@ -107,6 +112,8 @@ def read_plan(call: Call) -> Plan:
     if not operations:
         raise UsageError("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
     plan.operation = operations.pop()
+    if plan.late and plan.operation in "cru":
+        call.unknown("options after what they are for")
     return plan
 
 

@@ -32,9 +32,17 @@ def unzip(call: Call) -> Result:
         call.unknown("the help text")
     name = words[0]
     out = Output(call)
-    source = next((item for item in (name, f"{name}.zip", f"{name}.ZIP") if call.files.exists(item)), None)
+    source = next(
+        (item for item in (name, f"{name}.zip", f"{name}.ZIP")
+         if call.files.exists(item) and call.files.stat(item).kind != "directory"), None,
+    )  # fmt: skip
     if source is None:
-        out.raw(f"unzip:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n")
+        program = "zipinfo" if "Z" in flags or call.name == "zipinfo" else "unzip"
+        text = f"{program}:  cannot find or open {name}, {name}.zip or {name}.ZIP.\n"
+        if program == "zipinfo":
+            out.write(text.encode())
+        else:
+            out.raw(text)
         out.status = 9
         return out.result()
     data = read(call, source)

@@ -41,7 +41,7 @@ def zip_command(call: Call) -> Result:
             call.unknown("an archive of another kind")
         for entry in entries:
             entry.pack(6)
-    if target == "-" or not names[1:]:
+    if names[0] == "-" or not names[1:]:
         call.unknown("input or output by pipe")
     job = _Zip(call, out, flags, patterns, target, entries)
     if "d" in flags:
