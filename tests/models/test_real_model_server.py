@@ -221,7 +221,7 @@ def test_the_response_cache_needs_no_server(server: RealServer, tmp_path: Path):
 def test_the_fidelity_table_of_a_real_model(server: RealServer, tmp_path: Path):
     write_models(tmp_path, server.url)
     before = server.answered
-    options = ("--engine", "model", "--engine", "grounded", "--model", "plain", "--split", "dev", "--limit", "2")
+    options = ("--engine", "model", "--engine", "grounded", "--model", "plain", "--split", "dev", "--limit", "1")
     done = worldline("bench", "real", *options, home=tmp_path, timeout=400)
     assert done.returncode == 0, done.stderr
     cells = [row.split("│")[1].strip() for row in done.stdout.splitlines() if row.startswith("│")]
