@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import worldline.kernels.shell.builtins.perl_functions
 import worldline.kernels.shell.builtins.perl_matching
-import worldline.kernels.shell.builtins.perl_nodes  # noqa: F401  (registers operators)
+import worldline.kernels.shell.builtins.perl_nodes
+import worldline.kernels.shell.builtins.perl_operators  # noqa: F401  (registers operators)
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.messages import strerror
 from worldline.kernels.shell.builtins.perl_interpreter import Interpreter

@@ -1,17 +1,17 @@
-"""Perl's own functions: text, lists, hashes, output, files."""
+"""Perl's own functions: control, output, text and numbers."""
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Callable
 
-from worldline.kernels.shell.builtins.messages import strerror
+from worldline.kernels.shell.builtins.perl_arrays import ARRAY_FUNCTIONS, ARRAY_LISTS
+from worldline.kernels.shell.builtins.perl_files import FILE_FUNCTIONS, FILE_LISTS
 from worldline.kernels.shell.builtins.perl_interpreter import Interpreter, lists, scalars
 from worldline.kernels.shell.builtins.perl_parser import Node
-from worldline.kernels.shell.builtins.perl_state import Exit, Handle, Jump, Return, text_of
-from worldline.kernels.shell.builtins.perl_values import PerlGap, Reference, Value, number, regex, show, sprintf, truth
+from worldline.kernels.shell.builtins.perl_state import Exit, Jump, Return
+from worldline.kernels.shell.builtins.perl_values import PerlGap, Reference, Value, number, regex, show, sprintf
 
 __all__ = ["utility"]
 
@@ -254,277 +254,6 @@ def _split(i: Interpreter, node: Node) -> list[Value]:
     return found
 
 
-# --- lists and hashes
-
-
-def _default_array(i: Interpreter) -> Node:
-    return Node("array", ("_" if i.state.frame.find("@_") is not None else "ARGV",))
-
-
-def _push(i: Interpreter, node: Node) -> Value:
-    array = i.array(node.args[1][0])
-    values = [value for part in node.args[1][1:] for value in i.values(part)]
-    if node.args[0] == "push":
-        array.extend(values)
-    else:
-        array[:0] = values
-    return len(array)
-
-
-def _pop(i: Interpreter, node: Node) -> Value:
-    array = i.array(node.args[1][0] if node.args[1] else _default_array(i))
-    if not array:
-        return None
-    return array.pop() if node.args[0] == "pop" else array.pop(0)
-
-
-def _splice(i: Interpreter, node: Node) -> list[Value]:
-    array = i.array(node.args[1][0])
-    values = [value for part in node.args[1][1:] for value in i.values(part)]
-    start = int(number(values[0])) if values else 0
-    start = start + len(array) if start < 0 else min(start, len(array))
-    count = int(number(values[1])) if len(values) > 1 else len(array) - start
-    end = start + count if count >= 0 else len(array) + count
-    gone = array[start:end]
-    array[start:end] = values[2:]
-    return gone
-
-
-def _keys(i: Interpreter, node: Node) -> list[Value]:
-    target = node.args[1][0]
-    if target.kind == "array":
-        array = i.array(target)
-        return list(range(len(array))) if node.args[0] == "keys" else list(array)
-    table = i.hash(target)
-    if len(table) > 1 and not i.unordered:
-        raise PerlGap("the order of a hash")
-    return list(table) if node.args[0] == "keys" else list(table.values())
-
-
-def _exists(i: Interpreter, node: Node) -> Value:
-    target = node.args[1][0]
-    if target.kind == "helem":
-        return 1 if i.key(target.args[1]) in i.hash(target.args[0]) else ""
-    if target.kind == "elem":
-        array, index = i.array(target.args[0]), int(number(i.scalar(target.args[1])))
-        return 1 if -len(array) <= index < len(array) else ""
-    raise PerlGap("exists of this")
-
-
-def _delete(i: Interpreter, node: Node) -> Value:
-    target = node.args[1][0]
-    if target.kind != "helem":
-        raise PerlGap("delete of this")
-    return i.hash(target.args[0]).pop(i.key(target.args[1]), None)
-
-
-def _defined(i: Interpreter, node: Node) -> Value:
-    target = _first(node)
-    if target.kind in ("array", "hash"):
-        raise PerlGap("defined of a list")
-    if target.kind == "call":
-        return 1 if target.args[0] in i.state.subs else ""
-    return 1 if i.scalar(target) is not None else ""
-
-
-@scalars("defined")
-def _defined_node(i: Interpreter, node: Node) -> Value:
-    return 1 if i.scalar(node.args[0]) is not None else ""
-
-
-def _undef(i: Interpreter, node: Node) -> Value:
-    if node.args[1]:
-        target = node.args[1][0]
-        if target.kind == "array":
-            i.array(target).clear()
-        elif target.kind == "hash":
-            i.hash(target).clear()
-        else:
-            i.assign(target, None)
-    return None
-
-
-def _scalar(i: Interpreter, node: Node) -> Value:
-    return i.scalar(node.args[1][0])
-
-
-@scalars("local")
-def _local(i: Interpreter, node: Node) -> Value:
-    i.assign(node, None)
-    return None
-
-
-@lists("blockfunc")
-def _blockfunc(i: Interpreter, node: Node) -> list[Value]:
-    name, body, items = node.args
-    if name == "sort":
-        return _sort(i, body, items)
-    if name == "reduce":
-        raise PerlGap("reduce")
-    found: list[Value] = []
-    frame = i.state.frame
-    for cell, put in i.cells(items):
-        kept = frame.names.get("$_")
-        frame.names["$_"] = cell
-        try:
-            values = i.values(body) if name == "map" else [i.scalar(body)]
-        finally:
-            if kept is None:
-                del frame.names["$_"]
-            else:
-                frame.names["$_"] = kept
-        if put is not None:
-            put(cell[0])
-        if name == "map":
-            found += values
-        elif truth(values[-1] if values else None):
-            if name == "first":
-                return [cell[0]]
-            found.append(cell[0])
-    if name in ("any", "all", "none"):
-        count = len(i.values(items)) if name == "all" else 0
-        return [1 if (len(found) == count if name == "all" else bool(found) == (name == "any")) else ""]
-    return found if name != "first" else [None]
-
-
-@scalars("blockfunc")
-def _blockfunc_scalar(i: Interpreter, node: Node) -> Value:
-    values = _blockfunc(i, node)
-    return len(values) if node.args[0] in ("map", "grep") else values[-1] if values else None
-
-
-def _sort(i: Interpreter, body: Node | None, items: Node) -> list[Value]:
-    i.unordered += 1
-    try:
-        values = i.values(items)
-    finally:
-        i.unordered -= 1
-    shuffled = _from_hash(items)
-    if body is None:
-        return sorted(values, key=lambda value: i.text(value))
-    cells = i.state.cell("a"), i.state.cell("b")
-
-    def compare(one: Value, two: Value) -> int:
-        cells[0][0], cells[1][0] = one, two
-        result = int(number(i.scalar(body)))
-        if not result and shuffled and show(one) != show(two):
-            raise PerlGap("the order of a hash")
-        return result
-
-    return sorted(values, key=functools.cmp_to_key(compare))
-
-
-def _from_hash(node: Node) -> bool:
-    if node.kind == "func" and node.args[0] in ("keys", "values"):
-        return True
-    if node.kind in ("list", "parens"):
-        return any(_from_hash(part) for part in node.args[0])
-    return node.kind == "hash" or (node.kind == "blockfunc" and _from_hash(node.args[2]))
-
-
-def _each(i: Interpreter, node: Node) -> list[Value]:
-    table = i.hash(node.args[1][0])
-    if len(table) > 1:
-        raise PerlGap("the order of a hash")
-    name = f"each{id(table)}"
-    if i.state.numbers.get(name) or not table:
-        i.state.numbers[name] = 0
-        return []
-    i.state.numbers[name] = 1
-    return list(next(iter(table.items())))
-
-
-# --- files and time
-
-
-def _open(i: Interpreter, node: Node) -> Value:
-    operands = node.args[1]
-    if len(operands) == 2:
-        match = re.match(r"\s*(>>|>|<|)\s*([^|]+?)\s*$", i.text(i.scalar(operands[1])))
-        if match is None:
-            raise PerlGap("a pipe")
-        mode, path = match[1] or "<", match[2]
-    else:
-        mode, path = i.text(i.scalar(operands[1])).split(":")[0].strip(), i.text(i.scalar(operands[2]))
-    target = operands[0]
-    name = target.args[0] if target.kind in ("call", "handle") else "$fh"
-    if target.kind in ("my", "scalar"):
-        name = target.args[0][0] if target.kind == "my" else "$" + target.args[0]
-    files = i.state.call.files
-    try:
-        if mode == "<":
-            handle = i.state.open_read(path, name)
-        elif mode in (">", ">>"):
-            old = files.read(text_of(path)).decode("latin-1") if mode == ">>" and files.exists(text_of(path)) else ""
-            files.write(text_of(path), old.encode("latin-1"))
-            handle = Handle(name, path=path, written=[old])
-        else:
-            raise PerlGap(f"opening with {mode}")
-    except OSError as error:
-        i.state.cell("!")[0] = strerror(error)
-        return 0
-    if target.kind in ("call", "handle"):
-        i.state.handles[name] = handle
-    else:
-        i.assign(target, Reference("GLOB", handle))
-    return 1
-
-
-def _close(i: Interpreter, node: Node) -> Value:
-    target = node.args[1][0] if node.args[1] else None
-    if target is None:
-        raise PerlGap("close without a file")
-    handle = i.handle(Node("handle", (target.args[0],)) if target.kind == "call" else target)
-    if handle is not None:
-        i.state.close(handle)
-        if handle is i.state.last_read:
-            i.state.last_read = None
-    return 1
-
-
-def _eof(i: Interpreter, node: Node) -> Value:
-    if not node.args[1]:
-        return 1 if i.state.diamond_ends() else ""
-    target = node.args[1][0]
-    if target.kind == "list":
-        raise PerlGap("eof()")
-    handle = i.handle(Node("handle", (target.args[0],)) if target.kind == "call" else target)
-    return 1 if handle is None or handle.at_end() else ""
-
-
-def _localtime(i: Interpreter, node: Node) -> list[Value]:
-    if node.args[1] or i.state.call.world.timezone != "UTC":
-        raise PerlGap("a time of one's own")
-    now = i.state.call.now
-    fields = [now.second, now.minute, now.hour, now.day, now.month - 1, now.year - 1900]
-    return [*fields, (now.weekday() + 1) % 7, now.timetuple().tm_yday - 1, 0]
-
-
-def _reference_kind(i: Interpreter, node: Node) -> Value:
-    value = i.scalar(_first(node))
-    return value.kind if isinstance(value, Reference) else ""
-
-
-def _pos(i: Interpreter, node: Node) -> Value:
-    target = _first(node)
-    if target.kind != "scalar":
-        raise PerlGap("pos of an expression")
-    cell = i.state.cell(target.args[0])
-    text, place = i.state.positions.get(id(cell), ("", 0))
-    return place if place and text == cell[0] else None
-
-
-def _unlink(i: Interpreter, node: Node) -> Value:
-    count = 0
-    for value in _values(i, node):
-        try:
-            i.state.call.files.remove(text_of(i.text(value)))
-            count += 1
-        except OSError:
-            continue
-    return count
-
-
 def _number(function: Callable[[float], Value]) -> Callable[[Interpreter, Node], Value]:
     def run(i: Interpreter, node: Node) -> Value:
         try:
@@ -540,6 +269,8 @@ def _whole(value: float) -> Value:
 
 
 _SINGLE: dict[str, Callable[[Interpreter, Node], Value]] = {
+    **ARRAY_FUNCTIONS,
+    **FILE_FUNCTIONS,
     "length": _length,
     "uc": _text(lambda text: _ascii(text, True)),
     "lc": _text(lambda text: _ascii(text, False)),
@@ -557,18 +288,8 @@ _SINGLE: dict[str, Callable[[Interpreter, Node], Value]] = {
     "cos": _number(math.cos),
     "exp": _number(math.exp),
     "log": _number(math.log),
-    "defined": _defined,
-    "ref": _reference_kind,
-    "scalar": _scalar,
-    "undef": _undef,
     "chomp": _chomp,
     "chop": _chomp,
-    "shift": _pop,
-    "pop": _pop,
-    "push": _push,
-    "unshift": _push,
-    "exists": _exists,
-    "delete": _delete,
     "exit": _exit,
     "die": _die,
     "warn": _warn,
@@ -578,24 +299,13 @@ _SINGLE: dict[str, Callable[[Interpreter, Node], Value]] = {
     "substr": _substr,
     "index": _index,
     "rindex": _index,
-    "open": _open,
-    "close": _close,
-    "eof": _eof,
-    "unlink": _unlink,
-    "pos": _pos,
-    "time": lambda i, node: int(i.state.call.now.timestamp()),
-    "binmode": lambda i, node: 1,
     "atan2": lambda i, node: math.atan2(*(float(number(value)) for value in _values(i, node))),
 }
 _PLURAL: dict[str, Callable[[Interpreter, Node], list[Value]]] = {
+    **ARRAY_LISTS,
+    **FILE_LISTS,
     "reverse": lambda i, node: _values(i, node)[::-1],
     "split": _split,
-    "splice": _splice,
-    "keys": _keys,
-    "values": _keys,
-    "each": _each,
-    "localtime": _localtime,
-    "gmtime": _localtime,
 }
 
 

@@ -84,8 +84,8 @@ def _reference(text: str, index: int, *, pattern: bool) -> int:
         return last.end()
     if text.startswith("$#{", index) and not pattern:
         return _closing(text, index + 2) + 1
-    if not pattern and text[index + 1 : index + 2] in ("`", "'") and index + 1 < len(text):
-        raise PerlGap("the text before or after a match")
+    if not pattern and re.match(r"\$[`'<>()\[\]|~=%^:?*+-](?!\{)", text[index:]):
+        raise PerlGap("a rare variable in a string")
     match = _NAME.match(text, index)
     if match is None:
         return index
