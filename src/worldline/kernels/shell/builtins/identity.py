@@ -1,9 +1,9 @@
-"""Who and where one is: `id whoami groups logname hostname uname arch nproc tty who users`, and `locale`, `getconf`."""
+"""Who and where one is: `id whoami groups logname hostname uname arch nproc tty who users`, and `locale`."""
 
 from __future__ import annotations
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.messages import quote
+from worldline.kernels.shell.builtins.messages import Report, quote
 from worldline.kernels.shell.builtins.options import UsageError, command, extra_operand, parse
 from worldline.kernels.shell.builtins.people import account, own_ids
 
@@ -28,20 +28,19 @@ def _id(call: Call) -> Result:
         raise UsageError("cannot print only names or real IDs in default format", hint=False)
     if not chosen and "-z" in names:
         raise UsageError("option --zero not permitted in default format", hint=False)
-    out, err, status = "", "", 0
+    report = Report("id")
     for operand in operands or [own_ids(call)[0]]:
         found = account(call, operand)
         if found is None:
-            err += f"id: {quote(operand)}: no such user\n"
-            status = 1
+            report.fail(f"{quote(operand)}: no such user")
             continue
         user, uid, group, gid = found
         if not chosen:
-            out += f"uid={uid}({user}) gid={gid}({group}) groups={gid}({group})\n"
+            report.out(f"uid={uid}({user}) gid={gid}({group}) groups={gid}({group})\n")
         else:
             name, number = (user, uid) if "-u" in chosen else (group, gid)
-            out += f"{name if '-n' in names else number}" + ("\0" if "-z" in names else "\n")
-    return Result(out, err, status)
+            report.out(f"{name if '-n' in names else number}" + ("\0" if "-z" in names else "\n"))
+    return report.result()
 
 
 @command()
@@ -185,33 +184,6 @@ def _locale(call: Call) -> Result:
     return Result("\n".join(lines) + "\n")
 
 
-_GETCONF = {
-    "PAGE_SIZE": "4096",
-    "PAGESIZE": "4096",
-    "LONG_BIT": "64",
-    "WORD_BIT": "32",
-    "CHAR_BIT": "8",
-    "INT_MAX": "2147483647",
-    "INT_MIN": "-2147483648",
-    "UINT_MAX": "4294967295",
-    "CLK_TCK": "100",
-    "LOGIN_NAME_MAX": "256",
-    "HOST_NAME_MAX": "64",
-    "IOV_MAX": "1024",
-    "LINE_MAX": "2048",
-    "PATH": "/bin:/usr/bin",
-}
-
-
-def _getconf(call: Call) -> Result:
-    words = call.argv
-    if len(words) == 1 and _GETCONF.get(words[0]):
-        return Result(_GETCONF[words[0]] + "\n")
-    if len(words) == 2 and words[0] in ("NAME_MAX", "PATH_MAX") and call.files.exists(words[1]):
-        return Result("255\n" if words[0] == "NAME_MAX" else "4096\n")
-    call.unknown("this setting of the system")
-
-
 def _getent(call: Call) -> Result:
     """`getent passwd NAME` and `getent group NAME` for the accounts that a world declares."""
     words = call.argv
@@ -247,6 +219,5 @@ COMMANDS: dict[str, Builtin] = {
     "who": _nobody_is_in,
     "users": _nobody_is_in,
     "locale": _locale,
-    "getconf": _getconf,
     "getent": _getent,
 }
