@@ -175,6 +175,8 @@ def _update(session: Session, goals: list[str]) -> int:
     parallel = session.options.jobs != 1 and ".NOTPARALLEL" not in session.special
     if parallel and updater.remade > 1 and updater.noisy:
         session.call.unknown("the order of what parallel jobs write", session.result(status))
+    if session.mixed and session.call.world.shell.merged:
+        session.call.unknown("the order in which a recipe wrote to both streams", session.result(status))
     return status
 
 

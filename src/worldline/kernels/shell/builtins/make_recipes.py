@@ -112,6 +112,7 @@ class RecipeRunner:
         result = self._run(text)
         if result.stdout or result.stderr:
             self.noisy += 1
+        session.mixed |= bool(result.stdout and result.stderr)
         session.out(result.stdout)
         session.err(result.stderr)
         return self._judge(target, line.place, result.status, marks)

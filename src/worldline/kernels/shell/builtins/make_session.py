@@ -67,6 +67,8 @@ class Session:
         self.makefiles: list[str] = []
         self.missing_includes: list[tuple[str, Place, bool]] = []
         """Files to be included that are not there, where, and whether that is no fault."""
+        self.mixed = False
+        """Whether a line of a recipe wrote to both streams, in an order that is not known."""
         self.skewed = False
         """Whether a file was seen that is from the future."""
         self.started = 0

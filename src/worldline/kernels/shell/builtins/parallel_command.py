@@ -223,7 +223,7 @@ def _part(word: str, kind: str | None) -> str:
 
 
 def _run(call: Call, plan: Plan, lines: list[str], inputs: list[list[str]], head: Result) -> Result:
-    shell = "/usr/bin/dash" if call.world.shell.program == "sh" else "/usr/bin/bash"
+    shell = "/usr/bin/sh" if call.world.shell.program == "sh" else "/usr/bin/bash"
     out, err, both, failed, writing = "", head.stderr, head.stderr, 0, 0
     for number, (line, row) in enumerate(zip(lines, inputs, strict=True)):
         stdin = call.stdin if number == 0 and plan.sources else None
