@@ -115,7 +115,7 @@ class Disk:
     def _fresh(self, path: str, node: Node | None) -> Node | None:
         meta = self._listing(posixpath.dirname(path)).get(posixpath.basename(path))
         if meta is None:
-            return None
+            return node if node is not None and node.vast else None
         kind, mode, uid = meta["file_type"], int(meta["mode"]), self._state.user_id
         if kind == "symlink":
             if node is not None and node.kind == "symlink" and self._suspects is not None:

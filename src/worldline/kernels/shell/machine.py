@@ -75,7 +75,7 @@ class Machine:
             custom_builtins=callbacks(self._slot, state, absolute=absolute, others=others),
         )
         self.vfs: FileSystem = self._bash.fs()
-        self._bash.execute_sync("BASH=/usr/bin/bash; IFS=$' \\t\\n'")
+        self._bash.execute_sync("BASH=/usr/bin/bash; IFS=$' \\t\\n'; : ${TERM=dumb}")
 
     # --- running
 
@@ -306,7 +306,7 @@ class Machine:
 _OWN_WORDS = (
     "_ BASH BASHOPTS BASHPID BASH_ARGV0 BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION "
     "COLUMNS DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD HOSTNAME HOSTTYPE LINENO LINES MACHTYPE "
-    "OPTIND OSTYPE PIPESTATUS PPID PS4 PWD RANDOM SECONDS SHELLOPTS SRANDOM UID OLDPWD IFS"
+    "OPTIND OSTYPE PIPESTATUS PPID PS4 PWD RANDOM SECONDS SHELLOPTS SRANDOM TERM UID OLDPWD IFS"
 )
 _OWN_VARIABLES = frozenset(_OWN_WORDS.split())
 """Variables that every shell has."""

@@ -79,6 +79,7 @@ def syntax_message(fault: SyntaxFault, text: str, shell: ShellSpec, first_line: 
         message = "unexpected EOF while looking for `]]'"
     elif message.startswith("syntax error: unterminated backtick") and len(lines) == 1:
         message = "unexpected EOF while looking for matching ``'"
+    message = message.replace("unexpected token `))'", "unexpected token `)'")
     if "`\"'" in message and text.count("$(") > text.count(")"):
         return None  # which of the two bash misses first
     if "unexpected end of file" in message and "((" in text and text.count("(") > text.count(")"):
@@ -112,6 +113,11 @@ def _missing_word(fault: SyntaxFault, lines: list[str]) -> str | None:
     operator = re.match(r";;|&&|\|\||\|&|[;&|()]", rest)
     if operator is not None:
         return operator[0]
+    again = re.match(r"([<>]+)\s*[^\s<>&|]", rest)
+    if again is not None and re.search(r"[<>]\s*$", source[: fault.column - 1]):
+        return again[1]
+    if fault.message.startswith("expected delimiter") and source.rstrip().endswith("<<"):
+        return "newline"
     return "newline" if re.fullmatch(r"(?:\d*(?:<<<|<>|>>|>\||[<>]&?|&>>?))?|case|coproc|function", rest) else None
 
 
@@ -165,7 +171,7 @@ def reword(
     stderr = re.sub(r"(: printf: 0[xX]\S*: invalid )number$", r"\1hex number", stderr, flags=re.MULTILINE)
     stderr = re.sub(r"(: printf: 0\d+: invalid )number$", r"\1octal number", stderr, flags=re.MULTILINE)
     stderr = _one_menu(stderr, text)
-    stderr = stderr.replace("\tunavailable", "\t0m0.000s")
+    stderr = stderr.replace("\tunavailable", "\t0m0.000s").replace(" unavailable\n", " 0.00\n")
     if "exec" in text:
         executed = {command.args[0] for command in script.analysis.commands if command.name == "exec" and command.args}
         stderr = _MISSING.sub(
