@@ -28,13 +28,17 @@ def cat(call: Call) -> Result:
         if letter in flags:
             flags |= set(meaning)
     out = Output(call)
-    parts = []
+    whole = shown = b""
     for name in names or ["-"]:
         data = out.open(name)
-        if data is not None:
-            parts.append(data)
-    whole = b"".join(parts)
-    out.write(_marked(whole, flags) if flags - {"u"} else whole)
+        if data is None:
+            continue
+        whole += data
+        now = _marked(whole, flags) if flags - {"u"} else whole
+        if not now.startswith(shown):
+            call.unknown("marks at the end of a file without a newline")
+        out.write(now[len(shown) :])
+        shown = now
     return out.result()
 
 

@@ -9,7 +9,7 @@ import zlib
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.messages import shell_quote_if_needed
 from worldline.kernels.shell.builtins.options import command, parse
-from worldline.kernels.shell.builtins.textio import Output
+from worldline.kernels.shell.builtins.textio import Output, unescape
 
 __all__ = ["COMMANDS", "cell_width", "crc32_posix", "sum_bsd", "sum_sysv"]
 
@@ -43,21 +43,25 @@ def wc(call: Call) -> Result:
     out = Output(call)
     rows: list[tuple[dict[str, int], str | None]] = []
     width = _width(call, names, wanted)
+
+    def show(row: dict[str, int], label: str | None) -> None:
+        fields = " ".join(f"{row[letter]:>{width}}" for letter in wanted)
+        out.line((fields if label is None else f"{fields} {label}").encode("utf-8", "surrogateescape"))
+
     for name in names or [None]:  # type: ignore[list-item]
         operand = name or "-"
         if operand != "-" and _is_directory(call, operand):
             out.fail(f"{shell_quote_if_needed(operand, colon=True)}: Is a directory")
             rows.append((dict.fromkeys(_ORDER, 0), name))
+            show(*rows[-1])
             continue
         data = out.open(operand, shell_quote_if_needed(operand, colon=True).replace("{", "{{").replace("}", "}}"))
         if data is not None:
             rows.append((_measure(call, data, wanted), name))
+            show(*rows[-1])
     if len(names) > 1:
         total = {key: (max if key == "L" else sum)(row[key] for row, _ in rows) if rows else 0 for key in _ORDER}
-        rows.append((total, "total"))
-    for row, label in rows:
-        fields = " ".join(f"{row[letter]:>{width}}" for letter in wanted)
-        out.line((fields if label is None else f"{fields} {label}").encode("utf-8", "surrogateescape"))
+        show(total, "total")
     return out.result()
 
 
@@ -75,8 +79,11 @@ def _width(call: Call, names: list[str], wanted: str) -> int:
     total, floor = 0, 1
     for name in names or ["-"]:
         if name == "-":
-            # A redirected file would be measured like an operand, a pipe is not; here they look the same.
-            floor = 7
+            # A redirected file is measured like an operand, a pipe is not.
+            if _from_file(call):
+                total += len(unescape(call.stdin or ""))
+            else:
+                floor = 7
             continue
         try:
             stat = call.files.stat(name)
@@ -87,6 +94,12 @@ def _width(call: Call, names: list[str], wanted: str) -> int:
         else:
             floor = 7
     return max(floor, len(str(total)))
+
+
+def _from_file(call: Call) -> bool:
+    """Whether standard input is a file: `wc < FILE` is all that the script says of wc."""
+    found = re.findall(r"(?:^|[;&|({`\n]|\$\(|\b(?:do|then|else)\b)\s*wc\b([^;&|)}`\n]*)", call.script)
+    return bool(found) and all(re.search(r"(?<![<0-9&])<(?![<(&])\s*[^\s<]", words) for words in found)
 
 
 def _measure(call: Call, data: bytes, wanted: str) -> dict[str, int]:

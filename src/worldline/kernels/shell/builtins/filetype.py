@@ -32,10 +32,19 @@ _INTERPRETERS = {
 }
 _PYTHON = (
     re.compile(rb"^from[ \t]+[A-Za-z0-9_.]+[ \t]+import", re.MULTILINE),
-    re.compile(rb"^import[ \t]+[A-Za-z0-9_.]+([ \t]+as[ \t]+\w+)?[ \t]*$", re.MULTILINE),
+    re.compile(rb"^import [_A-Za-z]+ as [A-Za-z]\s*$", re.MULTILINE),
+    re.compile(rb"try:.*(?:^\s*except[^\n]*:|finally:)", re.MULTILINE | re.DOTALL),
+    re.compile(rb"^class [_A-Za-z]+(\([^\n{]*\))?:([ \t]+pass)?$", re.MULTILINE),
+    re.compile(rb"^[ \t]{0,50}def {1,50}\w{1,100}\([A-Za-z*_, ]{0,255}\):$", re.MULTILINE),
+    re.compile(rb'\A""".*"""', re.DOTALL),
     re.compile(rb"def __init__[^\n]{0,64}self"),
     re.compile(rb"if __name__[ \t]*==[ \t]*[\"']__main__[\"']"),
 )
+_PLAIN_PYTHON = re.compile(
+    rb"^[ \t]*(?:import [\w., ]+|(?:async )?def \w+\([^\n{};]*\)[^\n{};]*:[^\n{};]*|class \w+[^\n{};]*:[^\n{};]*)$",
+    re.MULTILINE,
+)
+"""Lines by which `file` does not tell Python."""
 _C_SOURCE = re.compile(
     rb"^#(include[ \t]*[<\"]|ifndef[ \t]+\w|ifdef[ \t]+\w|define[ \t]+\w)|^(int|void)[ \t]+main\(", re.MULTILINE
 )
@@ -164,6 +173,7 @@ def _text_kind(call: Call, data: bytes) -> tuple[str, str, str]:
         return "Python script", "", " executable"
     if re.search(rb"^(all:|CFLAGS|VPATH|LDFLAGS|\.PRECIOUS)", head, re.MULTILINE):
         return "makefile script", "text/x-makefile", ""
+    head = _PLAIN_PYTHON.sub(b"", head)
     if _SUSPECTS.search(head) and not _harmless(head):
         call.unknown("what file says about this text")
     return "", "text/plain", ""

@@ -107,8 +107,7 @@ def _execute(run: Run, argv: list[str]) -> int:
     if reason is not None:
         run.report.warn(f"{quote(argv[0])}: {reason}")
         return 1
-    run.report.out(result.stdout)
-    run.report.raw_err(result.stderr)
+    run.report.add(result)
     return result.status
 
 

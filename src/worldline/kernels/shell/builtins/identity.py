@@ -56,14 +56,14 @@ def _groups(call: Call) -> Result:
     _, operands = parse(call)
     if not operands:
         return Result(own_ids(call)[0] + "\n")
-    out, err = "", ""
+    report = Report("groups")
     for operand in operands:
         found = account(call, operand)
         if found is None:
-            err += f"groups: {quote(operand)}: no such user\n"
+            report.fail(f"{quote(operand)}: no such user")
         else:
-            out += f"{operand} : {found[2]}\n"
-    return Result(out, err, 1 if err else 0)
+            report.out(f"{operand} : {found[2]}\n")
+    return report.result()
 
 
 @command()

@@ -100,22 +100,44 @@ class Report:
         self.status = 0
         self._out: list[str] = []
         self._err: list[str] = []
+        self._both: list[str] = []
+        self._held: list[str] = []
+        """What of stdout is still in the program's buffer."""
 
     def out(self, text: str) -> None:
         """Write to stdout."""
         self._out.append(text)
+        self._held.append(text)
 
     def lines(self, lines: Iterable[str]) -> None:
         """Write lines to stdout, each ended with a newline."""
-        self._out.extend(f"{line}\n" for line in lines)
+        for line in lines:
+            self.out(f"{line}\n")
 
     def warn(self, message: str) -> None:
-        """Write `NAME: MESSAGE` to stderr, without changing the status."""
-        self._err.append(f"{self.name}: {message}\n")
+        """Write `NAME: MESSAGE` to stderr, without changing the status.
+
+        What was written to stdout goes first, as GNU's `error` has it.
+        """
+        self.flush()
+        self.raw_err(f"{self.name}: {message}\n")
 
     def raw_err(self, text: str) -> None:
         """Write to stderr as it is (a prompt)."""
         self._err.append(text)
+        self._both.append(text)
+
+    def flush(self) -> None:
+        """Let what was written to stdout so far go before what comes."""
+        self._both += self._held
+        self._held = []
+
+    def add(self, result: Result) -> None:
+        """Take over what another program wrote that ran in between."""
+        self.flush()
+        self._out.append(result.stdout)
+        self._err.append(result.stderr)
+        self._both.append(result.stdout + result.stderr if result.merged is None else result.merged)
 
     def fail(self, message: str, error: OSError | None = None) -> None:
         """Write an error message, with the system's reason where there is one, and remember the failure."""
@@ -124,4 +146,6 @@ class Report:
 
     def result(self) -> Result:
         """Return what was written and the status."""
-        return Result("".join(self._out), "".join(self._err), self.status)
+        self.flush()
+        out, err = "".join(self._out), "".join(self._err)
+        return Result(out, err, self.status, "".join(self._both) if out and err and len(out) < 4096 else None)

@@ -71,10 +71,10 @@ class _Changer:
                         return
                     raise
         except OSError as error:
-            if self.verbose and self.call.name == "chmod":
-                self.report.out(f"{shell_quote(path)} could not be accessed\n")
             word = "access" if self.call.name == "chmod" or not self._behind(path) else "dereference"
             self.fail(f"cannot {word} {shell_quote(path)}", error)
+            if self.verbose and self.call.name == "chmod":
+                self.report.out(f"{shell_quote(path)} could not be accessed\n")
             return
         self._tree(path, stat)
 

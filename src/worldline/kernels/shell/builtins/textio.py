@@ -109,6 +109,8 @@ class Output:
         self.status = 0
         self.data: list[bytes] = []
         self._errors: list[str] = []
+        self._places: list[int] = []
+        """How much had been written to stdout at each message."""
 
     def write(self, data: bytes) -> None:
         """Write to stdout."""
@@ -120,11 +122,12 @@ class Output:
 
     def warn(self, message: str) -> None:
         """Write `NAME: MESSAGE` to stderr without failing."""
-        self._errors.append(f"{self.call.name}: {message}\n")
+        self.raw(f"{self.call.name}: {message}\n")
 
     def raw(self, text: str) -> None:
         """Write to stderr as it is."""
         self._errors.append(text)
+        self._places.append(len(self.data))
 
     def fail(self, message: str, error: OSError | None = None) -> None:
         """Write `NAME: MESSAGE[: REASON]` to stderr; the status becomes the failure status."""
@@ -155,7 +158,26 @@ class Output:
 
     def result(self) -> Result:
         """Return what was written and the status."""
-        return Result(escape(b"".join(self.data)), "".join(self._errors), self.status)
+        return Result(escape(b"".join(self.data)), "".join(self._errors), self.status, self._merged())
+
+    def _merged(self) -> str | None:
+        """Both streams as one: GNU's `error` flushes stdout before it writes."""
+        if self.call.name not in _COREUTILS or not self.data or not self._errors:
+            return None
+        text, done = "", 0
+        for message, place in zip(self._errors, self._places, strict=True):
+            text += escape(b"".join(self.data[done:place])) + message
+            done = place
+        return text + escape(b"".join(self.data[done:]))
+
+
+_COREUTILS = frozenset(
+    (
+        "b2sum", "base32", "base64", "basenc", "cat", "cksum", "comm", "cut", "expand", "fmt", "fold", "head", "join",
+        "md5sum", "nl", "od", "paste", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "sort", "sum",
+        "tail", "tee", "tsort", "unexpand", "uniq", "wc",
+    )
+)  # fmt: skip
 
 
 def usage(call: Call, message: str, value: str) -> UsageError:

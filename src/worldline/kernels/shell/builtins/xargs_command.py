@@ -241,8 +241,7 @@ class _Runner:
                 self.report.warn(f"{argv[0]}: {reason}")
                 self.report.status = result.status
                 break
-            self.report.out(result.stdout)
-            self.report.raw_err(result.stderr)
+            self.report.add(result)
             if result.status == 255:
                 self.report.warn(f"{argv[0]}: exited with status 255; aborting")
                 self.report.status = 124
