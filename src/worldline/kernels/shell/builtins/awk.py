@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from worldline.kernels.shell.builtins.base import Builtin, Call, Result
+from worldline.kernels.shell.builtins.awk_text import strings, warnings_of, with_commands
+from worldline.kernels.shell.builtins.base import Builtin, Call, Result, Unknown
 from worldline.kernels.shell.builtins.messages import strerror
 from worldline.kernels.shell.builtins.native import run_native
-from worldline.kernels.shell.builtins.textio import escape, read, stdin
+from worldline.kernels.shell.builtins.textio import escape, read, stdin, unescape
 
 __all__ = ["COMMANDS"]
 
@@ -69,20 +70,32 @@ def awk(call: Call) -> Result:
     else:
         passed.append("--")
     program = "\n".join(sources)
-    if re.search(r'"[^"\n]*\\/', program) or (re.search(r"\bBEGIN\b", program) and "nextfile" in program):
+    warned = warnings_of(program, call.name) if len(sources) == 1 and passed[-1:] != ["--"] else None
+    if warned is None and (warnings_of(program, call.name) != "" or not sources):
         call.unknown("a warning about the program")
+    if re.search(r"\bBEGIN\b", program) and "nextfile" in program:
+        call.unknown("a warning about the program")
+    if warned and not _is_gawk(call):
+        call.unknown("whether awk warns")
+    if not re.search(r"\bENVIRON\b", program):
+        original, program = program, with_commands(program, lambda text: _output(call, text), files)
+        passed = [program if word == original else word for word in passed]
     if re.search(r"\blog\(\s*-|\bsqrt\(\s*-|\$\(\s*-", program):
         call.unknown("a warning about a number")
     doubt = _refuse(call, program)
-    piped = _inputs(call, program, words, files)
+    skipped: list[str] = []
+    piped = _inputs(call, program, words, files, skipped)
     env = dict(call.env) if "ENVIRON" in program else {}
     answer = run_native(["awk", *passed, *words], stdin=piped, files=files, cwd=call.cwd, env=env)
     if answer.error is not None:
         call.unknown(answer.error)
-    _check(call, answer.stderr)
+    stderr = answer.stderr
+    if not ('"/dev/stderr"' in program and answer.status == 0):
+        _check(call, stderr)
+    stderr = (warned or "") + stderr + "".join(f"{call.name}: {_skipped(name)}\n" for name in skipped)
     for path, data in answer.written.items():
         call.files.write(path, data)
-    result = Result(escape(answer.stdout), answer.stderr, answer.status)
+    result = Result(escape(answer.stdout), stderr, answer.status)
     if doubt is None and not _is_gawk(call) and (answer.stderr or not answer.stdout.isascii()):
         doubt = "how this version of awk answers"
     if doubt is not None:
@@ -91,15 +104,29 @@ def awk(call: Call) -> Result:
 
 
 def _is_gawk(call: Call) -> bool:
+    if call.name.endswith("mawk"):
+        return False
     return call.name.endswith("gawk") or "gawk" in (call.world.packages or ())
+
+
+def _commands(program: str) -> list[str]:
+    """The commands that a program pipes to, reads from or runs."""
+    found = []
+    for start, end in strings(program):
+        before, after = program[:start].rstrip(), program[end:].lstrip()
+        piped = before.endswith("|") and not before.endswith("||")
+        if piped or re.match(r"\|\s*getline", after):
+            found.append(program[start + 1 : end - 1].strip())
+    for run in re.finditer(r"\bsystem\s*\(([^)]*)\)", program):
+        found.append(run[1].strip('"').strip())
+    return found
 
 
 def _refuse(call: Call, program: str) -> str | None:
     """Give up on what the library runs otherwise; a reason where the answer is only likely."""
     if _UNSAFE.search(program):
         call.unknown("chance, time or the system")
-    for found in re.finditer(r"\|\s*\"([^\"]*)\"|\"([^\"]*)\"\s*\|\s*getline|\bsystem\s*\(([^)]*)\)", program):
-        text = (found[1] or found[2] or (found[3] or "").strip('"')).strip()
+    for text in _commands(program):
         for part in re.split(r"[|;&]+", text):
             command = part.split()[:1]
             if not command or command[0] not in _SAFE_COMMANDS or re.search(r"[<>$`/]", part):
@@ -119,11 +146,28 @@ def _refuse(call: Call, program: str) -> str | None:
     return None
 
 
-def _inputs(call: Call, program: str, words: list[str], files: dict[str, bytes]) -> bytes | None:
+def _output(call: Call, text: str) -> bytes | None:
+    """What a command writes that an awk program runs; None where it complains."""
+    if call.runner is None:
+        return None
+    try:
+        result = call.run(["sh", "-c", text])
+    except Unknown:
+        return None
+    return None if result.stderr or result.status not in (0, 1) else unescape(result.stdout)
+
+
+def _skipped(name: str) -> str:
+    return f"warning: command line argument `{name}' is a directory: skipped"
+
+
+def _inputs(call: Call, program: str, words: list[str], files: dict[str, bytes], skipped: list[str]) -> bytes | None:
     """Read operands, and files that the program names; returns what comes from standard input."""
     operands = [word for word in words if not re.match(r"[A-Za-z_]\w*=", word)]
     named = re.findall(r'"((?:[^"\\\n]|\\.)+)"', program)
     for name in [*operands, *named]:
+        if name.startswith("/.worldline-command-"):
+            continue
         if name == "-" or name.startswith("/dev/") or name in ("/inet", "/"):
             if name.startswith("/dev/") and name not in ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null"):
                 call.unknown(f"reading {name}")
@@ -136,7 +180,11 @@ def _inputs(call: Call, program: str, words: list[str], files: dict[str, bytes])
                 if call.files.stat(name).kind != "file":
                     continue
             elif call.files.stat(name).kind == "directory":
-                call.unknown("a directory as input")
+                if "FILE" in program or not _is_gawk(call):
+                    call.unknown("a directory as input")
+                skipped.append(name)
+                files[path] = b""
+                continue
             files[path] = read(call, name)
         except FileNotFoundError:
             continue
@@ -159,11 +207,14 @@ _MESSAGES = re.compile(
 )
 
 
+_RAN_OUT = re.compile(r"\t`[^`]*'\n\t +\^ ran out for this one\n?")
+
+
 def _check(call: Call, stderr: str) -> None:
     """Only messages whose wording is gawk's pass."""
-    for line in stderr.splitlines():
-        if not _MESSAGES.fullmatch(line):
+    for line in _RAN_OUT.sub("", stderr).splitlines():
+        if not _MESSAGES.fullmatch(line) or "attempt to access field" in line:
             call.unknown(f"the wording of {line!r}")
 
 
-COMMANDS: dict[str, Builtin] = {"awk": awk, "gawk": awk}
+COMMANDS: dict[str, Builtin] = {"awk": awk, "gawk": awk, "mawk": awk}

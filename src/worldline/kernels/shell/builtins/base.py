@@ -126,6 +126,8 @@ class Call:
     """Permission bits that new files do not get."""
     runner: Runner | None = None
     """How the call runs another command; None where it cannot."""
+    script: str = ""
+    """The whole text that the shell was given; empty where it is not known."""
 
     def run(self, argv: Sequence[str], *, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
         """Run another command (`find -exec`, `env`, `timeout`, ...) in the same place.

@@ -55,7 +55,7 @@ def sed(call: Call) -> Result:
     for name, value in options:
         if name == "-e":
             scripts.append(value)
-            passed += ["-e", value]
+            passed += ["-e", _texts(value)]
         elif name == "-f":
             if value == "-":
                 call.unknown("a script from standard input")
@@ -82,8 +82,20 @@ def sed(call: Call) -> Result:
         if not operands:
             call.unknown("the usage text")
         scripts.append(operands.pop(0))
-        passed += ["-e", scripts[0]]
+        passed += ["-e", _texts(scripts[0])]
     script = "\n".join(scripts)
+    for number, part in enumerate(scripts, 1):
+        if (found := _ADDED.fullmatch(part)) and not found[3].strip() and len(scripts) == 1 and passed[-2] == "-e":
+            where = f"-e expression #{number}, char {len(part)}"
+            return Result(stderr=f"sed: {where}: expected \\ after `a', `c' or `i'\n", status=1)
+        if re.fullmatch(r"[\d$,]*[rw]\s*", part) and len(scripts) == 1 and passed[-2] == "-e":
+            where = f"-e expression #{number}, char {len(part)}"
+            return Result(stderr=f"sed: {where}: missing filename in r/R/w/W commands\n", status=1)
+    stopped = _directory(call, operands, script, in_place=in_place)
+    if stopped is not None:
+        operands = operands[: operands.index(stopped)]
+        if not operands:
+            return Result(stderr=f"sed: read error on {stopped}: Is a directory\n", status=4)
     _refuse(call, script, extended=extended)
     _inputs(call, operands, script, files)
     piped = stdin(call) if not operands or "-" in operands else None
@@ -95,7 +107,37 @@ def sed(call: Call) -> Result:
         return _ended(call, operands, files, piped, in_place=in_place)
     argv = ["sed", *passed, "--", *operands]
     answer = run_native(argv, stdin=piped, files=files, cwd=call.cwd)
-    return _settled(call, answer, in_place=in_place)
+    result = _settled(call, answer, in_place=in_place)
+    if stopped is not None:
+        message = f"sed: read error on {stopped}: Is a directory\n"
+        return Result(result.stdout, result.stderr + message, 4)
+    return result
+
+
+_ADDED = re.compile(r"(\s*(?:[\d$~,+!\s]|/(?:[^/\\\n]|\\.)*/I?)*)([aic])([^\n]*)")
+"""One command that adds text and nothing else."""
+
+
+def _texts(script: str) -> str:
+    """Write escapes in a text that is added on one line as what they stand for."""
+    found = _ADDED.fullmatch(script)
+    if found is None:
+        return script
+    start = found.start(3) + len(found[3]) - len(found[3].lstrip())
+    if script[start : start + 1] == "\\":
+        start += 1
+    named = {"t": "\t", "n": "\\\n"}
+    return script[:start] + re.sub(r"\\(.)", lambda item: named.get(item[1], item[0]), script[start:])
+
+
+def _directory(call: Call, operands: list[str], script: str, *, in_place: bool) -> str | None:
+    """The first operand that is a directory, at which the program stops."""
+    for index, name in enumerate(operands):
+        if name != "-" and call.files.exists(name) and call.files.stat(name).kind == "directory":
+            if in_place or (index and re.search(r"[$qQ]", script)):
+                call.unknown("a directory as input")
+            return name
+    return None
 
 
 def _refuse(call: Call, script: str, *, extended: bool) -> None:
