@@ -37,11 +37,11 @@ def write_commit(git: Git, tree: str, parents: Sequence[str], author: str, commi
     return git.repo.objects.write("commit", text.encode("utf-8", "surrogateescape"))
 
 
-def announce(git: Git, commit: Commit, *, dated: bool = False) -> None:
+def announce(git: Git, commit: Commit, *, dated: bool = False, amended: bool = False) -> None:
     """Say `[BRANCH NAME] SUBJECT` and what changed."""
     repo = git.repo
     branch = repo.branch or "detached HEAD"
-    first = " (root-commit)" if not commit.parents else ""
+    first = " (root-commit)" if not commit.parents and not amended else ""
     git.say(f"[{branch}{first} {git.short(commit.sha)}] {commit.subject}\n")
     if take_apart(commit.author)[:2] != take_apart(commit.committer)[:2]:
         git.say(f" Author: {' <'.join(take_apart(commit.author)[:2])}>\n")

@@ -90,13 +90,15 @@ def read_selection(git: Git, argv: list[str], pretty: Pretty | None, diff: DiffO
         if paths:
             paths.append(words.pop(0))
         elif not _revision(git, found, word, dashes):
+            if not is_path(git, word):
+                raise ambiguous(word)
             paths.append(word)
             words.pop(0)
         else:
             words.pop(0)
-    for number, word in enumerate([] if dashes else paths):
+    for word in [] if dashes else paths:
         if not is_path(git, word):
-            raise no_such_path(word) if number else ambiguous(word)
+            raise no_such_path(word)
     found.paths = git.pathspec(paths)
     return found
 

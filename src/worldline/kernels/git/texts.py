@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_BRANCH", "DESCRIPTION", "DETACHED", "EMPTY_AMEND", "EXCLUDE"]
+__all__ = ["DEFAULT_BRANCH", "DESCRIPTION", "DETACHED", "EMPTY_AMEND", "EMPTY_PICK", "EXCLUDE"]
 
 DESCRIPTION = "Unnamed repository; edit this file 'description' to name the repository.\n"
 EXCLUDE = (
@@ -43,6 +43,14 @@ DETACHED = (
     "\n"
     "Turn off this advice by setting config variable advice.detachedHead to false\n"
     "\n"
+)
+EMPTY_PICK = (
+    "The previous cherry-pick is now empty, possibly due to conflict resolution.\n"
+    "If you wish to commit it anyway, use:\n"
+    "\n"
+    "    git commit --allow-empty\n"
+    "\n"
+    "Otherwise, please use 'git cherry-pick --skip'\n"
 )
 EMPTY_AMEND = (
     "You asked to amend the most recent commit, but doing so would make\n"

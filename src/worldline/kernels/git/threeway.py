@@ -148,8 +148,15 @@ def lay_down(git: Git, merged: Merged, ours: Flat, what: str = "merge") -> None:
         for path in sorted({**ours, **merged.entries, **merged.conflicts}, key=path_bytes)
         if path in merged.conflicts or merged.entries.get(path) != ours.get(path)
     ]
+    kept = {
+        path
+        for path, (data, mode) in merged.texts.items()
+        if path in ours and ours[path] == TreeEntry(mode, git.repo.objects.name("blob", data))
+    }
     changed = [
-        path for path in touched if path in ours and tree.entry(path) not in (ours[path], merged.entries.get(path))
+        path
+        for path in touched
+        if path in ours and path not in kept and tree.entry(path) not in (ours[path], merged.entries.get(path))
     ]
     fresh = [path for path in touched if path not in ours and path not in index.entries and tree.exists(path)]
     fresh = [path for path in fresh if tree.entry(path) != merged.entries.get(path) and not tree.ignored.ignores(path)]
@@ -159,8 +166,8 @@ def lay_down(git: Git, merged: Merged, ours: Flat, what: str = "merge") -> None:
     result = Index(dict(index.entries))
     for path in touched:
         if path in merged.conflicts:
-            data, mode = merged.texts[path]
-            tree.write(path, data, mode)
+            if path not in kept:
+                tree.write(path, *merged.texts[path])
             result.drop(path)
             result.conflicts[path] = merged.conflicts[path]
         elif path in merged.entries:

@@ -75,6 +75,7 @@ def add(git: Git, argv: list[str]) -> int:
     index, tree = git.repo.index, git.tree
     fresh, refused = ([], []) if update else _candidates(git, spec, forced="--force" in options)
     if options.args:
+        _warn_of_directory(git, spec)
         known = [*fresh, *index.paths()]
         for word in spec.missing(known):
             item = next(item for item in spec.items if item.word == word)
@@ -99,6 +100,14 @@ def add(git: Git, argv: list[str]) -> int:
     if not dry:
         git.repo.save_index()
     return 1 if refused else 0
+
+
+def _warn_of_directory(git: Git, spec: Pathspec) -> None:
+    """Warn where the directory that all paths lie in is not there."""
+    literal = [item.path if item.pattern is None else "" for item in spec.items if not item.exclude]
+    folder = posixpath.dirname(posixpath.commonprefix(literal) if len(literal) > 1 else literal[0] if literal else "")
+    if folder and not git.tree.exists(folder):
+        git.warn(f"warning: could not open directory '{folder}/': No such file or directory\n")
 
 
 def _take(git: Git, path: str, talks: bool, dry: bool, removals: bool) -> None:

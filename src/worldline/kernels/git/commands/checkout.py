@@ -182,12 +182,6 @@ def switch(git: Git, argv: list[str]) -> int:
         raise Failure("missing branch or commit argument")
     if len(options.args) > 1:
         raise Failure(f"only one reference expected, {len(options.args)} given.")
-    operation = git.repo.operation()
-    if operation is not None and "--force" not in options and "--discard-changes" not in options:
-        word = {"merge": "merging", "cherry-pick": "cherry-picking", "revert": "reverting", "rebase": "rebasing"}[
-            operation
-        ]
-        raise Failure(f'cannot switch branch while {word}\nConsider "git {operation} --quit" or "git worktree add".')
     force = "--force" in options or "--discard-changes" in options
     change = _Change(
         options.args[0] if options.args else "HEAD", orphan or create,
@@ -236,7 +230,14 @@ def _change(git: Git, change: _Change, *, explicit: bool, strict: bool = False) 
             f"a branch is expected, got {kind} '{shown}'"
             + ("\nhint: If you want to detach HEAD at the commit, try again with the --detach option.")
         )
-    if repo.index.conflicts and not change.force:
+    operation = repo.operation() if strict and not change.force else None
+    if operation is not None:
+        word = {"merge": "merging", "cherry-pick": "cherry-picking", "revert": "reverting", "rebase": "rebasing"}
+        raise Failure(
+            f'cannot switch branch while {word[operation]}\nConsider "git {operation} --quit" or "git worktree add".'
+        )
+    stays = bool(change.create) and not change.reset and sha == repo.head
+    if repo.index.conflicts and not change.force and not stays:
         raise Failure(_needs_merge(git), 1, "")
     return _move(git, change, name, branch if not change.detach else None, sha)
 

@@ -15,7 +15,7 @@ from worldline.kernels.git.options import Options
 from worldline.kernels.git.people import parse_date, take_apart
 from worldline.kernels.git.revisions import find_commit
 from worldline.kernels.git.snapshot import take_status
-from worldline.kernels.git.texts import EMPTY_AMEND
+from worldline.kernels.git.texts import EMPTY_AMEND, EMPTY_PICK
 from worldline.kernels.shell.builtins.textio import restore, stdin, unescape
 
 __all__ = ["commit", "editor_of"]
@@ -150,7 +150,7 @@ def _nothing(git: Git, options: Options, kept: Index, *, amend: bool = False) ->
         git.repo.save_index()
     found = take_status(git, untracked=mode)
     if git.repo.operation() == "cherry-pick":
-        git.call.unknown("an empty cherry-pick")
+        git.warn(EMPTY_PICK)
     if amend:
         found.staged = []
         git.warn(EMPTY_AMEND)
@@ -188,8 +188,8 @@ def _given_message(git: Git, options: Options) -> tuple[str, str, bool]:
     else:
         prepared = git.repo.text("MERGE_MSG") or git.repo.text("SQUASH_MSG")
         message, edits = prepared or "", not (prepared and "--no-edit" in names)
-        if git.repo.text("CHERRY_PICK_HEAD") is not None:
-            author = _from_commit(git, "CHERRY_PICK_HEAD").author
+    if git.repo.text("CHERRY_PICK_HEAD") is not None and not author:
+        author = _from_commit(git, "CHERRY_PICK_HEAD").author
     if "--reset-author" in options:
         author = ""
     return message, author, edits
@@ -264,7 +264,7 @@ def _record(
     repo.index = kept
     repo.save_index()
     if "--quiet" not in options:
-        announce(git, made, dated=reused or bool(date))
+        announce(git, made, dated=reused or bool(date), amended="--amend" in options)
     return 0
 
 

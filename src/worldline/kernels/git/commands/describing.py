@@ -187,6 +187,8 @@ def _origins(git: Git, path: str, head: str, here: bool) -> tuple[list[bytes], l
     if path not in flat:
         raise Failure(f"no such path '{path}' in HEAD")
     data = objects.blob(flat[path].sha)
+    if here and not git.tree.exists(path):
+        raise Failure(f"Cannot lstat '{path}': No such file or directory")
     if here and (git.tree.entry(path) is None or git.tree.data(path) != data):
         git.call.unknown("blame of lines that are not committed")
     lines = lines_of(data)

@@ -71,6 +71,11 @@ def merge(git: Git, argv: list[str]) -> int:
         raise Failure(
             "You have not concluded your merge (MERGE_HEAD exists).\nPlease, commit your changes before you merge."
         )
+    if repo.operation() == "cherry-pick":
+        raise Failure(
+            "You have not concluded your cherry-pick (CHERRY_PICK_HEAD exists).\n"
+            "Please, commit your changes before you merge."
+        )
     if len(options.args) > 1:
         git.call.unknown("a merge of several branches")
     names = options.args or [_upstream(git)]

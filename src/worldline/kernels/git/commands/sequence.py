@@ -6,6 +6,7 @@ from worldline.kernels.git.changes import compare
 from worldline.kernels.git.commands.commit import commit as run_commit
 from worldline.kernels.git.commands.commit import editor_of
 from worldline.kernels.git.commands.merge import abort_state
+from worldline.kernels.git.commands.status import long_status
 from worldline.kernels.git.committing import announce, clean_message, write_commit
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
@@ -13,6 +14,8 @@ from worldline.kernels.git.objects import Commit
 from worldline.kernels.git.options import Options, usage
 from worldline.kernels.git.revisions import find_commit
 from worldline.kernels.git.selecting import is_revision, read_selection, select
+from worldline.kernels.git.snapshot import take_status
+from worldline.kernels.git.texts import EMPTY_PICK
 from worldline.kernels.git.threeway import lay_down, merge_trees
 
 __all__ = ["cherry_pick", "revert"]
@@ -98,7 +101,11 @@ def _apply(git: Git, name: str, commit: Commit, options: Options, *, last: bool)
     short = git.short(commit.sha)
     label = f"{short} ({commit.subject})"
     if name == "revert":
-        base, theirs, labels = changes[0], changes[1], ("HEAD", f"parent of {label}", short)
+        base, theirs, labels = (
+            changes[0],
+            changes[1],
+            ("HEAD", f"parent of {label}" if parent else "(empty tree)", short),
+        )
     else:
         base, theirs, labels = changes[1], changes[0], ("HEAD", label, f"parent of {label}")
     keep = "--no-commit" in options
@@ -114,7 +121,10 @@ def _apply(git: Git, name: str, commit: Commit, options: Options, *, last: bool)
     if keep:
         ours = dict(repo.index.entries)
     merged = merge_trees(git, base, ours, theirs, labels)
-    lay_down(git, merged, ours)
+    try:
+        lay_down(git, merged, ours)
+    except Failure as failure:
+        raise Failure(f"{failure.text}fatal: {name} failed", 128, "") from failure
     git.say("".join(merged.messages))
     message = _message(git, name, commit, parent if main else None, options)
     if merged.conflicts:
@@ -167,7 +177,14 @@ def _record(git: Git, name: str, commit: Commit, message: str, options: Options,
             git.call.unknown("what an editor does")
     tree = repo.objects.write_tree(repo.index.entries)
     if tree == repo.head_tree():
-        git.call.unknown(f"an empty {name}")
+        before = repo.objects.commit(commit.parents[0]).tree if commit.parents else ""
+        if name == "revert" or commit.tree == before:
+            git.call.unknown(f"an empty {name}")
+        repo.put("CHERRY_PICK_HEAD", commit.sha + "\n")
+        repo.put("MERGE_MSG", message)
+        git.say(long_status(git, take_status(git), commit=True))
+        git.warn(EMPTY_PICK)
+        return 1
     who = git.committer()
     author = commit.author if name == "cherry-pick" else git.author()
     text = clean_message(message, comments=False)

@@ -77,7 +77,8 @@ def _push(git: Git, argv: list[str], *, implied: bool) -> int:
     if repo.head is None:
         raise Failure("You do not have the initial commit yet", 1, "")
     if repo.index.conflicts:
-        git.call.unknown("a stash in the middle of a merge")
+        git.say("".join(f"{path}: needs merge\n" for path in repo.index.conflicts))
+        return 1
     untracked = (
         git.tree.untracked(everything=True) if {"--include-untracked", "--all"} & {n for n, _ in options.given} else []
     )
@@ -86,7 +87,7 @@ def _push(git: Git, argv: list[str], *, implied: bool) -> int:
     if any(path.endswith("/") for path in untracked):
         git.call.unknown("whole directories in a stash")
     head = repo.objects.flat(repo.head_tree())
-    here = {path: entry for path in repo.index.entries if (entry := git.tree.entry(path)) is not None}
+    here = {path: entry for path in {**head, **repo.index.entries} if (entry := git.tree.entry(path)) is not None}
     if here == head and repo.index.entries == head and not untracked:
         if "--quiet" not in options:
             git.say("No local changes to save\n")
@@ -116,6 +117,16 @@ def _note_reset(git: Git) -> None:
     head = git.repo.head or ""
     git.repo.put("ORIG_HEAD", head + "\n")
     git.repo.note("HEAD", head, head, "reset: moving to HEAD", git.who())
+    for name in (
+        "MERGE_HEAD",
+        "MERGE_MSG",
+        "MERGE_MODE",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "SQUASH_MSG",
+        "AUTO_MERGE",
+    ):
+        git.repo.erase(name)
 
 
 def _make(git: Git, options: Options, here: dict[str, TreeEntry], untracked: list[str]) -> tuple[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from worldline.kernels.git.changes import FileChange
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.options import Options
 from worldline.kernels.git.patch import quoted
-from worldline.kernels.git.revisions import ancestors, upstream_of
+from worldline.kernels.git.revisions import ancestors, full_ref, upstream_of
 from worldline.kernels.git.snapshot import Status, take_status
 
 __all__ = [
@@ -187,8 +189,10 @@ def detached_at(git: Git) -> str:
     for line in git.repo.history("HEAD"):
         if line.message.startswith("checkout: moving from "):
             name = line.message.rsplit(" to ", 1)[1]
-            full = next((f for f in (f"refs/tags/{name}", f"refs/remotes/{name}") if git.repo.resolve(f)), None)
-            shown = name if full else git.short(line.new)
+            full = full_ref(git.repo, name) if name != "HEAD" else None
+            target = git.repo.resolve(full) if full else None
+            matches = target is not None and line.new in (target, git.repo.objects.peel(target))
+            shown = re.sub("^refs/(?:tags|remotes)/", "", full) if full and matches else git.short(line.new)
             return f"at {shown}" if line.new == git.repo.head else f"from {shown}"
     return git.call.unknown("where HEAD was detached")
 
