@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.options import UsageError, command, parse
@@ -17,6 +18,9 @@ _ALPHABETS = {
     "base64": b"A-Za-z0-9+/", "base64url": b"A-Za-z0-9_\\-", "base32": b"A-Z2-7", "base32hex": b"0-9A-V",
     "base16": b"0-9A-F",
 }  # fmt: skip
+
+
+_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 
 @command()
@@ -33,7 +37,7 @@ def encode(call: Call) -> Result:
         if not chosen:
             raise UsageError("missing encoding type")
         scheme = chosen[-1]
-    if scheme not in _ALPHABETS:
+    if scheme not in _ALPHABETS and "-d" in given:
         call.unknown(scheme)
     if len(names) > 1:
         raise UsageError(f"extra operand {curly(call, names[1])}")
@@ -51,11 +55,37 @@ def encode(call: Call) -> Result:
     return out.result()
 
 
-def _encode(out: Output, scheme: str, data: bytes, width: int) -> None:
-    text = {
+def _bits(data: bytes, *, last_first: bool) -> bytes:
+    """Each byte as eight digits."""
+    return b"".join((f"{byte:08b}"[::-1] if last_first else f"{byte:08b}").encode() for byte in data)
+
+
+def _z85(data: bytes) -> bytes:
+    """Each four bytes as five characters of ZeroMQ's alphabet (RFC 32 of that project)."""
+    text = bytearray()
+    for at in range(0, len(data), 4):
+        number = int.from_bytes(data[at : at + 4], "big")
+        text += bytes(_Z85[number // 85**place % 85] for place in (4, 3, 2, 1, 0))
+    return bytes(text)
+
+
+def _library(scheme: str, data: bytes) -> bytes:
+    return {
         "base64": base64.b64encode, "base64url": base64.urlsafe_b64encode, "base32": base64.b32encode,
         "base32hex": base64.b32hexencode, "base16": base64.b16encode,
     }[scheme](data)  # fmt: skip
+
+
+def _encode(out: Output, scheme: str, data: bytes, width: int) -> None:
+    if scheme == "z85" and len(data) % 4:
+        out.fail("invalid input (length must be multiple of 4 characters)")
+        return
+    own: dict[str, Callable[[bytes], bytes]] = {
+        "base2msbf": lambda raw: _bits(raw, last_first=False),
+        "base2lsbf": lambda raw: _bits(raw, last_first=True),
+        "z85": _z85,
+    }
+    text = own[scheme](data) if scheme in own else _library(scheme, data)
     if width == 0:
         out.write(text)
     else:

@@ -19,7 +19,7 @@ _FLAGS = {
 _CHANGED = frozenset(
     ["abs", "toarray", "pick", "trim", "ltrim", "rtrim", "have_literal_numbers", "have_decnum", "trimstr", "now",
      "localtime", "strflocaltime", "get_search_list", "modulemeta", "import", "include", "input_line_number", "halt",
-     "halt_error", "skip", "debug", "implode", "significand", "gamma"]
+     "halt_error", "skip", "debug", "significand", "gamma"]
 )  # fmt: skip
 """Names that came after 1.6, or mean something else since, or rest on the machine."""
 _DEFINED = {
@@ -42,12 +42,19 @@ class _Job:
     file: str | None = None
     names: list[str] = field(default_factory=list)
     wrong: str | None = None
+    fault: str | None = None
+    bindings: str = ""
+    """Definitions of variables that go before the program."""
 
 
 def jq(call: Call) -> Result:
     """Filter JSON."""
     job = _arguments(call)
+    if job.fault is not None:
+        return Result(stderr=f"jq: {job.fault}\n{_HELP}", status=2)
     if job.wrong is not None:
+        if re.match(r"-[^-\w]", job.wrong):
+            call.unknown("an option that may be a program")
         return Result(stderr=f"jq: Unknown option {job.wrong}\n{_HELP}", status=2)
     if "version" in job.flags:
         return Result("jq-1.6\n")
@@ -83,6 +90,8 @@ def jq(call: Call) -> Result:
     if answer.error is not None:
         call.unknown(answer.error)
     stderr = _messages(call, job, program, answer.stderr)
+    if "(while parsing" in stderr and answer.stdout and "tonumber" in program:
+        call.unknown("numbers with a fault")
     output = answer.stdout.decode()
     if not {"r", "j"} & job.flags:
         output = canonical(output)
@@ -151,31 +160,72 @@ def _long(call: Call, job: _Job, word: str, words: list[str]) -> str:
     elif word == "--tab":
         job.passed.append(word)
     elif word == "--indent" and words:
-        job.passed += [word, words.pop(0)]
-        if job.passed[-1] not in ("1", "2", "3", "4", "5", "6", "7"):
+        width = words.pop(0)
+        if width == "0":
+            job.passed.append("-c")
+        elif width in ("1", "2", "3", "4", "5", "6", "7"):
+            job.passed += [word, width]
+        elif width.isdigit():
+            job.fault = job.fault or "--indent takes a number between -1 and 7"
+        else:
             call.unknown("this indent")
-    elif word in ("--arg", "--argjson") and len(words) >= 2:
-        name, value = words.pop(0), words.pop(0)
-        if word == "--argjson":
-            try:
-                if scan(value) != 1:
-                    call.unknown("--argjson with other than one value")
-            except JsonProblem:
-                call.unknown("--argjson with bad JSON")
-            value = canonical(value)
-        job.passed += [word, name, value]
+    elif word in ("--arg", "--argjson"):
+        if len(words) < 2:
+            kind = "value" if word == "--arg" else "text"
+            job.fault = job.fault or f"{word} takes two parameters (e.g. {word} varname {kind})"
+            if word == "--argjson":
+                call.unknown("--argjson without its arguments")
+            words.clear()
+            return ""
+        _binding(call, job, word, words)
+    elif word in ("--slurpfile", "--rawfile") and len(words) >= 2:
+        name, path = words.pop(0), words.pop(0)
+        _file_binding(call, job, word, name, path)
     elif word == "--version":
         job.flags.add("version")
     elif word == "--from-file":
         _short(call, job, "-f", words)
     elif word in ("--args", "--jsonargs"):
         return word
-    elif word in ("--slurpfile", "--rawfile", "--argfile", "--stream", "--seq", "--help", "--color-output",
+    elif word in ("--argfile", "--stream", "--seq", "--help", "--color-output",
                   "--unbuffered", "--ascii", "--nul-output"):  # fmt: skip
         call.unknown(f"the option {word}")
     else:
         job.wrong = job.wrong or word
     return ""
+
+
+def _binding(call: Call, job: _Job, word: str, words: list[str]) -> None:
+    name, value = words.pop(0), words.pop(0)
+    if word == "--argjson":
+        try:
+            if scan(value) != 1:
+                call.unknown("--argjson with other than one value")
+        except JsonProblem:
+            job.fault = job.fault or "invalid JSON text passed to --argjson"
+            return
+        value = canonical(value)
+    job.passed += [word, name, value]
+
+
+def _file_binding(call: Call, job: _Job, word: str, name: str, path: str) -> None:
+    """Give what a file holds to a variable."""
+    try:
+        text = read(call, path).decode()
+        count = scan(text) if word == "--slurpfile" else 0
+    except (OSError, UnicodeDecodeError, JsonProblem):
+        call.unknown(f"{word} of such a file")
+    if word == "--rawfile":
+        job.passed += ["--arg", name, text]
+        return
+    if count == 1:
+        value = f"[{canonical(text)}]"
+    else:
+        answer = run_native(["jq", "-cs", "."], stdin=canonical(text).encode(), files={}, cwd=call.cwd)
+        if answer.status or answer.error:
+            call.unknown(f"{word} of such a file")
+        value = answer.stdout.decode()
+    job.passed += ["--argjson", name, value.strip()]
 
 
 def _checked(call: Call, job: _Job, data: bytes) -> tuple[bytes, JsonProblem | None]:
@@ -186,6 +236,8 @@ def _checked(call: Call, job: _Job, data: bytes) -> tuple[bytes, JsonProblem | N
         text = data.decode()
     except UnicodeDecodeError:
         call.unknown("input that is not UTF-8")
+    if re.search(r"(?i)\bnan\b", re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)):
+        call.unknown("a number that is none")
     try:
         scan(text)
     except JsonProblem as problem:
@@ -198,12 +250,16 @@ def _checked(call: Call, job: _Job, data: bytes) -> tuple[bytes, JsonProblem | N
 def _program(call: Call, program: str) -> str:
     plain = re.sub(r'"(?:[^"\\]|\\[^(])*"', '""', program)
     words = set(re.findall(r"(?<![.$@\w])[a-z_][a-z0-9_]*", plain))
+    if re.search(r"\.\[|\w\.\[", re.sub(r"(?:^|[^\w\])}?\"])\.\[", "", plain)):
+        call.unknown("a dot before a bracket")
     if words & _CHANGED:
         call.unknown(f"what jq 1.6 does with {min(words & _CHANGED)}")
     if plain.count("if") and len(re.findall(r"\bif\b", plain)) != len(re.findall(r"\belse\b", plain)):
         call.unknown("an if without else")
     if re.search(
-        r"\bdel\([^)]*,|limit\(0|\$__prog|\bltrimstr\(\d|@base32d|\?//|\bgetpath\b.*\binput|reduce.*\blimit", plain
+        r"\bdel\([^)]*,|@(?!(?:text|json|html|uri|csv|tsv|sh|base64d?|base32)\b)\w"
+        r"|limit\(0|\$__prog|\bltrimstr\(\d|@base32d|\?//|\bgetpath\b.*\binput|reduce.*\blimit",
+        plain,
     ):
         call.unknown("what jq 1.6 does with this program")
     prefix = "".join(text for name, text in _DEFINED.items() if re.search(rf"\b{name}\(", plain))
@@ -211,7 +267,10 @@ def _program(call: Call, program: str) -> str:
 
 
 _RUNTIME = re.compile(
-    r"jq: error \(at [^)]*\): (?:Cannot (?:index|iterate over) [^\n]*|[^\n]* \(while parsing '[^\n]*'\)"
+    r"jq: error \(at [^)]*\): (?:Cannot (?:index|iterate over|check whether) [^\n]*"
+    r"|break|Cannot use [^\n]* as object key"
+    r"|\w+ \([^\n]*\) (?:has no (?:keys|length)|is not valid in a csv row|cannot be \w+ formatted[^\n]*)"
+    r"|split input and separator must be strings|[^\n]* \(while parsing '[^\n]*'\)"
     r"|[^\n]* cannot be (?:added|subtracted|multiplied"
     r"|divided|parsed as a number)[^\n]*|[^\n]*cannot be divided because the divisor is zero)"
 )
@@ -234,6 +293,22 @@ def _messages(call: Call, job: _Job, program: str, stderr: str) -> str:
     unclosed = re.fullmatch(r"jq: error: expected closing (?:parenthesis|bracket|brace)\n", stderr)
     if unclosed is not None:
         return _unclosed(call, job.program or "")
+    source = job.program or ""
+    if re.search(r"(?<![\w.)])\d+\s*/\s*0(?![\w.])", source) and "divisor is zero" in stderr:
+        call.unknown("a division that is found out when the program is read")
+    if "No more inputs" in stderr and "<unknown>" in stderr:
+        call.unknown("where the input ended")
+    stderr = _reworded(stderr)
+    if re.search(r"(?m)^jq: error: @", stderr) or re.search(r"\berror\(null\)", program):
+        call.unknown("what jq 1.6 says here")
+    if re.search(r"\b(?:keys|keys_unsorted|to_entries|with_entries)\b", program):
+        stderr = re.sub(
+            r"(jq: error \(at [^)]*\): )Cannot iterate over (\w+ \([^\n]*\))\n", r"\1\2 has no keys\n", stderr
+        )
+    if re.search(r"\bhas\(", program):
+        stderr = re.sub(
+            r"Cannot index (\w+) with (\w+)(?: \"[^\"\n]*\")?\n", r"Cannot check whether \1 has a \2 key\n", stderr
+        )
     stderr = re.sub(r'cannot parse "([^"\\]*)" as JSON: [^\n]*', _parsing, stderr)
     for line in stderr.splitlines():
         known = line.startswith("jq: error: Could not open ") or (line.startswith("jq: error (at") and (
@@ -242,6 +317,12 @@ def _messages(call: Call, job: _Job, program: str, stderr: str) -> str:
         if not known:
             call.unknown(f"the wording of {line!r}")
     return stderr
+
+
+def _reworded(stderr: str) -> str:
+    """Change messages into those of jq 1.6."""
+    stderr = re.sub(r": No more inputs\n", ": break\n", stderr)
+    return re.sub(r": (true|false) has no length\n", r": boolean (\1) has no length\n", stderr)
 
 
 def _parsing(found: re.Match[str]) -> str:

@@ -143,10 +143,14 @@ class _Scanner:
 
     def string(self, at: int) -> int:
         at += 1
+        wrong = False
         while at < len(self.text):
             char = self.text[at]
             self.step(char)
             if char == '"':
+                if wrong:
+                    # Escapes are looked at when the string ends.
+                    raise self.problem("Invalid escape")
                 self.value("string")
                 self.done(at + 1)
                 return at + 1
@@ -154,8 +158,7 @@ class _Scanner:
                 at += 1
                 if at < len(self.text):
                     self.step(self.text[at])
-                    if self.text[at] not in '"\\/bfnrtu':
-                        raise self.problem("Invalid escape")
+                    wrong = wrong or self.text[at] not in '"\\/bfnrtu'
             at += 1
         raise self.problem("Unfinished string", at_end=True)
 
