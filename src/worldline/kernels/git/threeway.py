@@ -154,9 +154,7 @@ def lay_down(git: Git, merged: Merged, ours: Flat, what: str = "merge") -> None:
         if path in ours and ours[path] == TreeEntry(mode, git.repo.objects.name("blob", data))
     }
     changed = [
-        path
-        for path in touched
-        if path in ours and path not in kept and tree.entry(path) not in (ours[path], merged.entries.get(path))
+        path for path in touched if path in ours and path not in kept and tree.entry(path) not in (ours[path], None)
     ]
     fresh = [path for path in touched if path not in ours and path not in index.entries and tree.exists(path)]
     fresh = [path for path in fresh if tree.entry(path) != merged.entries.get(path) and not tree.ignored.ignores(path)]

@@ -87,7 +87,7 @@ def _push(git: Git, argv: list[str], *, implied: bool) -> int:
     if any(path.endswith("/") for path in untracked):
         git.call.unknown("whole directories in a stash")
     head = repo.objects.flat(repo.head_tree())
-    here = {path: entry for path in {**head, **repo.index.entries} if (entry := git.tree.entry(path)) is not None}
+    here = _worktree(git, head)
     if here == head and repo.index.entries == head and not untracked:
         if "--quiet" not in options:
             git.say("No local changes to save\n")
@@ -110,6 +110,16 @@ def _push(git: Git, argv: list[str], *, implied: bool) -> int:
         force_tree(git, staged)
     repo.save_index()
     return 0
+
+
+def _worktree(git: Git, head: dict[str, TreeEntry]) -> dict[str, TreeEntry]:
+    """The working tree as a stash keeps it: new files in the index that are gone here stay."""
+    found, index = {}, git.repo.index.entries
+    for path in {**head, **index}:
+        entry = git.tree.entry(path) or (index[path] if path not in head else None)
+        if entry is not None:
+            found[path] = entry
+    return found
 
 
 def _note_reset(git: Git) -> None:
@@ -149,7 +159,8 @@ def _make(git: Git, options: Options, here: dict[str, TreeEntry], untracked: lis
             write_commit(git, objects.write_tree(found), [], author, committer, f"untracked files on {base}\n")
         )
     for path in here:
-        objects.write("blob", git.tree.data(path))
+        if git.tree.entry(path) is not None:
+            objects.write("blob", git.tree.data(path))
     message = options.get("--message")
     title = f"On {repo.branch or '(no branch)'}: {message}" if message else f"WIP on {base}"
     return write_commit(git, objects.write_tree(here), parents, author, committer, title), title
@@ -221,18 +232,18 @@ def _apply(git: Git, word: str, argv: list[str]) -> int:
         git.call.unknown("a stash over staged changes")
     untracked = objects.flat(objects.commit(commit.parents[2]).tree) if len(commit.parents) > 2 else {}
     merged = merge_trees(git, base, ours, theirs, ("Updated upstream", "Stashed changes", "Stash base"), way="plain")
-    lay_down(git, merged, ours)
+    try:
+        lay_down(git, merged, ours)
+    except Failure as failure:
+        git.warn(failure.text)
+        return _kept(git, word, options)
     _untracked(git, untracked)
     if merged.messages and "--quiet" not in options:
         git.say("".join(merged.messages))
     if merged.conflicts:
         if "--index" in options:
             git.warn("Index was not unstashed.\n")
-        if "--quiet" not in options:
-            git.say(long_status(git, take_status(git)))
-        if word == "pop":
-            git.say("The stash entry is kept in case you need it again.\n")
-        return 1
+        return _kept(git, word, options)
     result = dict(ours)
     result.update({path: entry for path, entry in merged.entries.items() if path not in ours})
     if "--index" in options and staged != base:
@@ -247,6 +258,15 @@ def _apply(git: Git, word: str, argv: list[str]) -> int:
     if word == "pop":
         return _drop(git, number, "--quiet" in options)
     return 0
+
+
+def _kept(git: Git, word: str, options: Options) -> int:
+    """Say how things stand after a stash could not be applied."""
+    if "--quiet" not in options:
+        git.say(long_status(git, take_status(git)))
+    if word == "pop":
+        git.say("The stash entry is kept in case you need it again.\n")
+    return 1
 
 
 def _untracked(git: Git, found: dict[str, TreeEntry]) -> None:
