@@ -71,7 +71,7 @@ _PREFIX = re.compile(r"^sh: \d+: (.*)$", re.MULTILINE)
 _WORDED = re.compile(
     r"(?:\S+: not found|cd: can't cd to .*|cannot (?:open|create) .*|\S+: Permission denied"
     r"|.*: parameter (?:not set|null or not set)"
-    r"|Syntax error.*)"
+    r"|Syntax error.*|\[: Illegal number: .*|\[: missing \])"
 )
 
 
@@ -88,9 +88,8 @@ def dash_doubts(script: Script, stderr: str) -> Iterator[str]:
 
 
 def dash_status(script: Script, stderr: str, status: int) -> int:
-    """Status in dash of a single command whose redirection or `cd` failed."""
-    simple = len(script.analysis.commands) == 1
-    if simple and status == 1 and re.search(r"^sh: \d+: (?:cannot (?:open|create)|cd: )", stderr, re.MULTILINE):
+    """Status in dash of a command whose redirection or `cd` failed, where that is the last thing said."""
+    if status == 1 and re.search(r"^sh: \d+: (?:cannot (?:open|create)|cd: )[^\n]*\n\Z", stderr, re.MULTILINE):
         return 2
     return status
 

@@ -272,6 +272,8 @@ def _dash(stderr: str, first_line: int, script: Script) -> str:
     def convert(match: re.Match[str]) -> str:
         line, rest = int(match[1]) + first_line, match[2]
         rest = re.sub(r"^(.*): command not found$", r"\1: not found", rest)
+        rest = re.sub(r"^\[: (.*): integer expression expected$", r"[: Illegal number: \1", rest)
+        rest = rest.replace("[: missing `]'", "[: missing ]")
         rest = re.sub(r"^cd: (.*): [A-Z][\w ]+$", r"cd: can't cd to \1", rest)
         failed = re.match(r"^([^:]*): (No such file or directory|Is a directory|Permission denied)$", rest)
         if failed is not None and failed[1] in writes:

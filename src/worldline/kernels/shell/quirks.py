@@ -21,6 +21,7 @@ _IN_TEXT = (
     (re.compile(r"\[\[\s[^\]]*-o\s+[a-z]"), "options in conditions"),
     (re.compile(r"\bexport\s+-f|\bdeclare\s+-(?:fx|xf)"), "functions in the environment"),
     (re.compile(r"^\s*(?:-|%\d)"), "a command that looks like an option"),
+    (re.compile(r"\bDIRSTACK\b"), "the directory stack as an array"),
     (re.compile(r"@[KkPa]\}"), "${...@...}"),
     (re.compile(r"\bset\s+(?:-\w*n\b|-o\s+noexec)"), "set -n"),
     (re.compile(r"\bbash\s+(?:-\w+\s+)*-s\s+\S"), "bash -s with arguments"),
@@ -87,6 +88,8 @@ def quirks(script: Script, step: Step, table: Table, cwd: str, stderr: str, stdo
     shell = step.state.shell
     if re.search(r"^bash: line ", said, re.MULTILINE) and _SPREAD.search(script.text):
         yield "the line of a command that stands behind several lines"
+    if shell.mode == "interactive" and "history" in script.programs:
+        yield "the history of an interactive shell"
     if shell.program == "sh" and re.search(r"(?:sh: \d+|bash: line \d+): \S+: (?:command )?not found", stdout):
         yield "dash words what is caught of it differently"
     if (

@@ -42,6 +42,7 @@ _OWN_MESSAGE = re.compile(r"^(?:bash|sh): line \d+: |^\x01absent:|: command not 
 _UNDONE = re.compile(r"^bash: line \d+: [^\n]*(?:error token is \"|bad substitution|readonly variable)[^\n]*\n\Z", re.M)
 """What ends a command but not the shell, as the last thing said."""
 _ENDING = re.compile(r"\b(?:exit|exec|set\s+-\w*e)\b")
+_IN_FUNCTION = re.compile(r"^main: line \d+: ", re.MULTILINE)
 _PARTED = "\x02\n"
 _SCRIPT_LINE = re.compile(r"^((?:\.{1,2}/|/)(?!(?:usr/)?bin/bash:)[^\s:]+): line (\d+): ", re.MULTILINE)
 _REPLACEMENT = "\ufffd".encode()
@@ -99,12 +100,12 @@ def _refuse(machine: Machine, settled: Settled, text: str, fault: SyntaxFault, i
             joined = _observe(machine.state, _bytes(seen, "stdout"), _bytes(seen, "stderr") + message.encode(), status)
             after = first.settled
             after.status, after.lines = status, settled.lines + len(lines)
-            after.ended = shell.mode == "script" and shell.persist
+            after.ended = shell.mode == "script" and shell.persist and ": syntax error" in message
             return Attempt(
                 joined, after, (*first.classes, "(syntax error)"), (*first.doubts, *doubt), first.ran, first.written
             )
     after = replace(settled, status=status, lines=settled.lines + len(lines))
-    if shell.mode == "script" and shell.persist:
+    if shell.mode == "script" and shell.persist and (said is None or ": syntax error" in message):
         after.ended = True
     observation = _observe(machine.state, b"", message.encode(), status)
     return Attempt(observation, after, ("(syntax error)",), doubt, (), (), shell_changed=False)
@@ -376,6 +377,10 @@ class _Run:
         if step.ended and state.shell.mode == "interactive" and script.names("exit"):
             shown_err, shown_out = (shown_err, shown_out + b"exit\n") if state.shell.merged else (b"exit\n", shown_out)
         found = list(doubts(script, step, settled.table, settled.cwd, stderr, stdout_text, functions))
+        if state.shell.mode == "script" and _IN_FUNCTION.search(stderr + stdout):
+            marks = {mark for body in functions.values() for mark in body if mark.startswith("@")}
+            if len(marks) > 1 or (_IN_FUNCTION.search(stdout) and not state.shell.merged):
+                found.append("the place of a message from inside a function")
         if outcome.error is not None:
             found.append(f"a limit of the kernel: {outcome.error.splitlines()[0]}")
         if outcome.truncated:
