@@ -64,9 +64,12 @@ def tail(call: Call) -> Result:
         argv.pop(0)
         extra = [("-c" if found[3] == "c" else "-n", ("+" if found[1] == "+" else "") + (found[2] or "10"))]
     options, names = parse(
-        call, "c:n:fFqs:vz", (*_LONG, "follow=?", "pid=", "sleep-interval=", "retry", "max-unchanged-stats="),
+        call, "c:n:fFqs:vz0123456789", (*_LONG, "follow=?", "pid=", "sleep-interval=", "retry", "max-unchanged-stats="),
         same=_SAME, argv=argv,
     )  # fmt: skip
+    for name, _ in options:
+        if name[1].isdigit():
+            raise UsageError(f"option used in invalid context -- {name[1]}", hint=False)
     if {name for name, _ in options} & {"-f", "-F", "--follow", "--retry"}:
         call.unknown("following a file")
     return _print(call, [*extra, *options], names, _last)
