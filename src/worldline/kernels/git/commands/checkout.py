@@ -303,6 +303,7 @@ def _move(git: Git, change: _Change, name: str, branch: str | None, sha: str) ->
     else:
         repo.detach(sha)
         repo.note("HEAD", old or ZERO, sha, f"checkout: moving from {source} to {name}", who)
+    operation = repo.operation()
     for name_of in (
         "MERGE_HEAD",
         "MERGE_MSG",
@@ -315,6 +316,9 @@ def _move(git: Git, change: _Change, name: str, branch: str | None, sha: str) ->
         repo.erase(name_of)
     if not change.quiet:
         _announce(git, change, name, branch, old, old_branch, sha)
+    if operation in ("cherry-pick", "revert") and not change.quiet:
+        word = "cherry picking" if operation == "cherry-pick" else "revert"
+        git.warn(f"warning: cancelling a {word} in progress\n")
     return 0
 
 
