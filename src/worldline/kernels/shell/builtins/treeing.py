@@ -80,6 +80,8 @@ def _read(call: Call) -> tuple[_Settings, list[str]]:
 
 
 def _short(call: Call, settings: _Settings, letter: str, words: list[str]) -> None:
+    if letter == "S":
+        call.unknown("lines of another character set")
     if letter in _FLAGS:
         settings.flags.add(letter)
         if letter in "tUv":
