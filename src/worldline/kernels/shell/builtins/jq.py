@@ -51,6 +51,8 @@ def jq(call: Call) -> Result:
     """Filter JSON."""
     job = _arguments(call)
     if job.fault is not None:
+        if job.fault.startswith("Bad JSON in"):
+            return Result(stderr=f"jq: {job.fault}\n", status=2)
         return Result(stderr=f"jq: {job.fault}\n{_HELP}", status=2)
     if job.wrong is not None:
         if re.match(r"-[^-\w]", job.wrong):
@@ -90,8 +92,8 @@ def jq(call: Call) -> Result:
     if answer.error is not None:
         call.unknown(answer.error)
     stderr = _messages(call, job, program, answer.stderr)
-    if "(while parsing" in stderr and answer.stdout and "tonumber" in program:
-        call.unknown("numbers with a fault")
+    if answer.stdout and re.search(r"\(while parsing '\d+(?:\.\d+){2,}", stderr):
+        call.unknown("numbers with two points")
     output = answer.stdout.decode()
     if not {"r", "j"} & job.flags:
         output = canonical(output)
@@ -212,8 +214,15 @@ def _file_binding(call: Call, job: _Job, word: str, name: str, path: str) -> Non
     """Give what a file holds to a variable."""
     try:
         text = read(call, path).decode()
+    except FileNotFoundError:
+        reason = f"Could not open {path}: No such file or directory"
+        job.fault = job.fault or f"Bad JSON in {word} {name} {path}: {reason}"
+        return
+    except (OSError, UnicodeDecodeError):
+        call.unknown(f"{word} of such a file")
+    try:
         count = scan(text) if word == "--slurpfile" else 0
-    except (OSError, UnicodeDecodeError, JsonProblem):
+    except JsonProblem:
         call.unknown(f"{word} of such a file")
     if word == "--rawfile":
         job.passed += ["--arg", name, text]

@@ -198,8 +198,6 @@ class _Shell:
             self.count()
         else:
             self.sql(text, None)
-            self.once = min(self.once, 1)
-            self.count()
 
     def script(self, text: str) -> None:
         pending, first = "", 1
@@ -330,7 +328,7 @@ class _Shell:
         if name == "ascii":
             self.style.separator, self.style.newline = "\x1f", "\x1e"
         if name == "csv":
-            self.style.separator, self.style.newline = ",", "\n"
+            self.style.separator, self.style.newline = ",", "\n" if quiet else "\r\n"
         elif name in ("list", "tabs"):
             self.style.separator, self.style.newline = "|" if name == "list" else "\t", "\n"
         elif name == "column" and not quiet and not self.headers_set:
@@ -349,11 +347,11 @@ class _Shell:
             raise _StopSaved(self)
         if name in ("headers", "header", "head") and arguments:
             self.style.headers = arguments[0].lower() in ("on", "yes", "1", "true")
+            if not self.style.headers and arguments[0].lower() not in ("off", "no", "0", "false"):
+                self.out.raw(f'ERROR: Not a boolean value: "{arguments[0]}". Assuming "no".\n')
             self.headers_set = True
         elif name == "mode" and arguments and arguments[0] in MODES and len(arguments) <= 2:
             self.mode(arguments[0])
-            if arguments[0] == "csv" and line is not None:
-                self.style.newline = "\n"
             if len(arguments) == 2:
                 self.style.table = arguments[1]
         elif name == "separator" and arguments:
@@ -376,6 +374,9 @@ class _Shell:
             if named and not self.call.files.exists(arguments[0]):
                 self.complain(f'cannot open "{arguments[0]}"', line)
                 return
+            if self.style.mode == "csv" and self.style.newline == "\r\n" and not {"--csv", "-csv"} & set(arguments):
+                # Reading takes the ends of lines for its own, and leaves them so.
+                self.style.newline = "\n"
             load(self.call, self.database, self.style, arguments)
         elif name == "mode" and len(arguments) == 1 and not arguments[0].startswith("-"):
             if any(word.startswith(arguments[0]) for word in (*_MODES, "tcl", "qbox")):
