@@ -206,7 +206,8 @@ class _Tar(TarWriter):
         except tarfile.ReadError as error:
             if len(data) > 512 and tarfile.is_tarfile(io.BytesIO(data)):
                 raise Unknown("tar: a torn archive") from error
-            self.out.raw(f"tar: This does not look like a tar archive\n{_FAILED}")
+            more = "tar: Skipping to next header\n" if len(data) >= 512 else ""
+            self.out.raw(f"tar: This does not look like a tar archive\n{more}{_FAILED}")
             raise Fatal from error
 
     def body(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
