@@ -202,7 +202,8 @@ class ShellKernel:
             if script.features & {"substitution"} and not (kept and trial.proposal.known):
                 after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
             reading.cwd = before.cwd
-            read_off(script, reading, self.state, seen, after.clock)
+            if not (found.limited and seen.text == foreseen.text):  # what a limit cut off shows nothing
+                read_off(script, reading, self.state, seen, after.clock)
             if reading.cwd == before.cwd and not _REFUSED.search(seen.text):
                 reading.cwd = after.cwd
         after.opaque = tuple(dict.fromkeys(after.opaque))
