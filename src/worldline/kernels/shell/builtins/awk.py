@@ -86,6 +86,8 @@ def awk(call: Call) -> Result:
     skipped: list[str] = []
     piped = _inputs(call, program, words, files, skipped)
     env = dict(call.env) if "ENVIRON" in program else {}
+    # A directory is passed over, as an empty file is.
+    words = ["/dev/null" if word in skipped else word for word in words]
     answer = run_native(["awk", *passed, *words], stdin=piped, files=files, cwd=call.cwd, env=env)
     if answer.error is not None:
         call.unknown(answer.error)
@@ -183,7 +185,6 @@ def _inputs(call: Call, program: str, words: list[str], files: dict[str, bytes],
                 if "FILE" in program or not _is_gawk(call):
                     call.unknown("a directory as input")
                 skipped.append(name)
-                files[path] = b""
                 continue
             files[path] = read(call, name)
         except FileNotFoundError:
