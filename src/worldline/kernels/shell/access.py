@@ -234,6 +234,10 @@ def _programs(script: Script, state: TerminalState, stderr: str, functions: Coll
             yield f"it is not known whether {name} is installed"
 
 
+_NO_GLOB = re.compile(r"""\$\{\w+(?:\[[^\]]*\])?[#%/][^}]*\}|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+"""Text in which `*`, `?` and `[` are no globs: patterns of expansions, and what is quoted."""
+
+
 def _touched(script: Script, state: TerminalState, cwd: str) -> set[str]:
     """Paths the shell library touches unseen: redirections, and words of commands that are not ours."""
     found = set()
@@ -255,7 +259,7 @@ def _touched(script: Script, state: TerminalState, cwd: str) -> set[str]:
             found.add(expand_path(word, cwd, state.home))
     for match in re.finditer(r"\$\(<\s*([\w./~-]+)\)", script.text):
         found.add(expand_path(match[1], cwd, state.home))
-    for word in _WORD.findall(re.sub(r"\$\{\w+(?:\[[^\]]*\])?[#%/][^}]*\}", "", script.text)):
+    for word in _WORD.findall(_NO_GLOB.sub("", script.text)):
         if re.search(r"[*?\[]", word):
             found.add(expand_path(re.split(r"[*?\[]", word)[0] or "/", cwd, state.home).rstrip("/") + "/*")
     if "glob" in script.features:

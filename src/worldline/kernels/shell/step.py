@@ -316,6 +316,7 @@ def _call(step: Step, context: BuiltinContext, name: str) -> Call:
         step.now,
         step.umask,
         _runner(step, context),
+        script=step.text,
     )
 
 
