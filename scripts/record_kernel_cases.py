@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from worldline.record.shell import RealShell
 
+from worldline.record.shell import RealShell
 from worldline.types import WorldSpec, content_id
 
 CASES = Path(__file__).resolve().parent.parent / "tests" / "kernels" / "cases"

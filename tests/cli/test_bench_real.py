@@ -72,10 +72,7 @@ def test_limit_world_network_and_ceiling(tmp_path: Path, recorded: Path):
     assert row["n"] == 8
     (row,) = rows(tmp_path, "--data", recorded, "--engine", "kernel", "--offline-only")
     assert row["n"] == TURNS - 2
-    assert (
-        "1 left out (network)"
-        in bench(tmp_path, "--data", recorded, "--engine", "kernel", "--offline-only").stdout
-    )
+    assert "1 left out (network)" in bench(tmp_path, "--data", recorded, "--engine", "kernel", "--offline-only").stdout
     (real,) = rows(tmp_path, "--data", recorded, "--engine", "kernel", "--ceiling")[1:]
     assert (real["engine"], real["exact"]) == ("real", 1.0)
     world = tmp_path / "w.yaml"

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell import ShellKernel
 from worldline.kernels.shell.builtins.base import Call, Unknown
-from worldline.kernels.shell.builtins.dates import DateError, parse_date
-from worldline.kernels.shell.builtins.environment import bash_order
-from worldline.kernels.shell.builtins.messages import shell_quote, shell_quote_if_needed
-from worldline.kernels.shell.builtins.modes import ModeError, apply_mode, permission_string
-from worldline.kernels.shell.builtins.options import UsageError, parse
-from worldline.kernels.shell.builtins.patterns import glob_regex, path_regex
-from worldline.kernels.shell.builtins.sizes import SizeError, human, parse_size
-from worldline.kernels.shell.builtins.times import gnu_format
+from worldline.kernels.shell.builtins.shared.dates import DateError, parse_date
+from worldline.kernels.shell.builtins.shared.messages import shell_quote, shell_quote_if_needed
+from worldline.kernels.shell.builtins.shared.modes import ModeError, apply_mode, permission_string
+from worldline.kernels.shell.builtins.shared.options import UsageError, parse
+from worldline.kernels.shell.builtins.shared.patterns import glob_regex, path_regex
+from worldline.kernels.shell.builtins.shared.sizes import SizeError, human, parse_size
+from worldline.kernels.shell.builtins.shared.times import gnu_format
+from worldline.kernels.shell.builtins.system.environment import bash_order
 from worldline.types import Action, WorldSpec
 
 NOW = datetime(2026, 3, 15, 14, 30, 45, tzinfo=UTC)

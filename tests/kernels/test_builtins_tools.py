@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worldline.kernels.perl.values import number, show
 from worldline.kernels.shell import ShellKernel
-from worldline.kernels.shell.builtins.ed_buffer import Buffer, EdError, Scanner
-from worldline.kernels.shell.builtins.make_parts import match_stem
-from worldline.kernels.shell.builtins.make_variables import substitute_pattern
-from worldline.kernels.shell.builtins.perl_values import number, show
-from worldline.kernels.shell.builtins.rsync_filters import Rule, excluded
-from worldline.kernels.shell.builtins.utf8_check import find_fault
+from worldline.kernels.shell.builtins.build.make_parts import match_stem
+from worldline.kernels.shell.builtins.build.make_variables import substitute_pattern
+from worldline.kernels.shell.builtins.text.ed_buffer import Buffer, EdError, Scanner
+from worldline.kernels.shell.builtins.text.utf8_check import find_fault
+from worldline.kernels.shell.builtins.transfer.rsync_filters import Rule, excluded
 from worldline.types import Action, WorldSpec
 
 

@@ -18,7 +18,7 @@ from worldline.kernels.git.people import identity, local_zone
 from worldline.kernels.git.repository import Repository
 from worldline.kernels.git.worktree import Worktree
 from worldline.kernels.shell.builtins.base import Call, Result
-from worldline.kernels.shell.builtins.textio import escape
+from worldline.kernels.shell.builtins.shared.textio import escape
 
 __all__ = ["Git"]
 

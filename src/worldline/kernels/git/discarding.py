@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from worldline.kernels.shell.builtins.differences import Discard
+from worldline.kernels.shell.builtins.text.differences import Discard
 
 __all__ = ["discard_rule"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldline.kernels.git.discarding import discard_rule
-from worldline.kernels.shell.builtins.differences import changes
+from worldline.kernels.shell.builtins.text.differences import changes
 
 __all__ = ["changed_lines_of"]
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from worldline.kernels.git.discarding import discard_rule
 from worldline.kernels.git.histogram import changed_lines_of
-from worldline.kernels.shell.builtins.differences import Change, TooExpensive, changes
+from worldline.kernels.shell.builtins.text.differences import Change, TooExpensive, changes
 
 __all__ = ["TooExpensive", "Way", "line_changes", "lines_of"]
 

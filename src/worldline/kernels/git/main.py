@@ -38,7 +38,7 @@ from worldline.kernels.git.failures import Failure
 from worldline.kernels.git.options import usage
 from worldline.kernels.git.suggesting import NAMES, similar
 from worldline.kernels.shell.builtins.base import Call, Result
-from worldline.kernels.shell.builtins.messages import strerror
+from worldline.kernels.shell.builtins.shared.messages import strerror
 
 __all__ = ["run"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from worldline.kernels.git.linediff import Way, line_changes, lines_of
-from worldline.kernels.shell.builtins.differences import Change
+from worldline.kernels.shell.builtins.text.differences import Change
 
 __all__ = ["merge_lines"]
 

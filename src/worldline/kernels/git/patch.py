@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from worldline.kernels.git.changes import FileChange
 from worldline.kernels.git.linediff import line_changes, lines_of
 from worldline.kernels.git.objects import TreeEntry
-from worldline.kernels.shell.builtins.differences import Change
+from worldline.kernels.shell.builtins.text.differences import Change
 
 __all__ = ["PatchStyle", "blank_key", "changed_lines", "file_patch", "hunks", "is_binary", "quoted"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from worldline.kernels.git.changes import FileChange
 from worldline.kernels.git.linediff import lines_of
 from worldline.kernels.git.patch import PatchStyle, changed_lines, is_binary, quoted
-from worldline.kernels.shell.builtins.counts import cell_width as char_width
+from worldline.kernels.shell.builtins.text.counts import cell_width as char_width
 
 __all__ = ["Counted", "cell_width", "count", "numstat", "rename_name", "shortstat", "stat", "summary"]
 

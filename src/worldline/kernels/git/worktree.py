@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from worldline.kernels.git.ignoring import Ignored
 from worldline.kernels.git.objects import TreeEntry, path_bytes, path_text
 from worldline.kernels.git.repository import Repository
-from worldline.kernels.shell.builtins.textio import restore
+from worldline.kernels.shell.builtins.shared.textio import restore
 
 __all__ = ["Worktree"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from worldline.kernels.shell.builtins.base import Call, FileStat, Result
-from worldline.kernels.shell.builtins.paths import canonical
+from worldline.kernels.shell.builtins.shared.paths import canonical
 from worldline.kernels.shell.programs import presence, program_path
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from bashkit import FileSystem
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.barriers import Barriers
-from worldline.kernels.shell.builtins.textio import restore
+from worldline.kernels.shell.builtins.shared.textio import restore
 from worldline.kernels.shell.programs import provided
 from worldline.kernels.shell.table import Node, Table
 

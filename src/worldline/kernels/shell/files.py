@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.builtins.base import FileStat, Unknown
-from worldline.kernels.shell.builtins.people import SYSTEM_GROUPS, SYSTEM_USERS
+from worldline.kernels.shell.builtins.shared.people import SYSTEM_GROUPS, SYSTEM_USERS
 from worldline.kernels.shell.disk import BROUGHT, Disk, is_virtual
 from worldline.kernels.shell.table import Node, owner_id
 

@@ -13,7 +13,7 @@ from typing import Any
 from bashkit import Bash, BashError, FileSystem, ShellState
 
 from worldline.domains.terminal.state import TerminalState
-from worldline.kernels.shell.builtins.textio import restore
+from worldline.kernels.shell.builtins.shared.textio import restore
 from worldline.kernels.shell.disk import BROUGHT, is_virtual
 from worldline.kernels.shell.step import Slot, Step, callbacks
 from worldline.kernels.shell.table import Node, Table

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
-from worldline.kernels.shell.builtins.textio import escape
+from worldline.kernels.shell.builtins.shared.textio import escape
 from worldline.kernels.shell.jobs import SIGNALS, Job, listing, parse_job, signal_table
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.programs import presence

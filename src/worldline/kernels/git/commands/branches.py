@@ -16,7 +16,7 @@ from worldline.kernels.git.options import Options, usage
 from worldline.kernels.git.repository import ZERO
 from worldline.kernels.git.revisions import ancestors, find, find_commit, full_ref, upstream_of
 from worldline.kernels.git.statistics import cell_width
-from worldline.kernels.shell.builtins.textio import restore, stdin
+from worldline.kernels.shell.builtins.shared.textio import restore, stdin
 
 __all__ = ["branch", "tag"]
 

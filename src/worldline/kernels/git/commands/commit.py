@@ -16,7 +16,7 @@ from worldline.kernels.git.people import parse_date, take_apart
 from worldline.kernels.git.revisions import find_commit
 from worldline.kernels.git.snapshot import take_status
 from worldline.kernels.git.texts import EMPTY_AMEND, EMPTY_PICK
-from worldline.kernels.shell.builtins.textio import restore, stdin, unescape
+from worldline.kernels.shell.builtins.shared.textio import restore, stdin, unescape
 
 __all__ = ["commit", "editor_of"]
 

@@ -18,7 +18,7 @@ from worldline.kernels.git.revisions import (
     upstream_of,
 )
 from worldline.kernels.git.selecting import is_path
-from worldline.kernels.shell.builtins.textio import stdin
+from worldline.kernels.shell.builtins.shared.textio import stdin
 
 __all__ = [
     "check_ignore",

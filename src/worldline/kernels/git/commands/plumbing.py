@@ -18,7 +18,7 @@ from worldline.kernels.git.revisions import (
     merge_bases,
 )
 from worldline.kernels.git.snapshot import Contents
-from worldline.kernels.shell.builtins.textio import restore, stdin
+from worldline.kernels.shell.builtins.shared.textio import restore, stdin
 
 __all__ = ["cat_file", "diff_tree", "hash_object", "ls_tree", "merge_base", "var"]
 

@@ -1,4 +1,7 @@
-"""Commands of our own: one module per family, each with a table `COMMANDS` of name -> function."""
+"""Commands of our own, a folder per kind: each module has a table `COMMANDS` of name -> function.
+
+`base` says what a command gets and gives, `shared` holds what several commands need.
+"""
 
 from __future__ import annotations
 
@@ -23,5 +26,5 @@ def commands() -> dict[str, Builtin]:
 @cache
 def offers() -> dict[str, dict[str, Builtin]]:
     """The table of commands of each module, by module name."""
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return {name: getattr(importlib.import_module(f"{__name__}.{name}"), "COMMANDS", {}) for name in names}
+    names = sorted(module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.") if not module.ispkg)
+    return {name.removeprefix(f"{__name__}."): getattr(importlib.import_module(name), "COMMANDS", {}) for name in names}

@@ -1,0 +1,1 @@
+"""Archives and compression: tar, zip, gzip, bzip2, xz, zstd."""

@@ -1,0 +1,1 @@
+"""Commands about files and directories: listing, finding, copying, removing, permissions, times."""

@@ -1,0 +1,1 @@
+"""Commands that read text and print it otherwise: sorting, cutting, searching, comparing, dumping."""

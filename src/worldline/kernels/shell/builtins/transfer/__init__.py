@@ -1,0 +1,1 @@
+"""rsync between directories of one machine."""
