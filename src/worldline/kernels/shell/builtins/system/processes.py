@@ -10,7 +10,30 @@ from worldline.kernels.shell.builtins.shared.options import UsageError, parse
 __all__ = ["COMMANDS"]
 
 _RUNNING = frozenset(
-    ["/usr/bin/bwrap", "--args", "/usr/bin/bash", "--norc", "--noprofile", "/run/setup", "merged", "apart", "setpriv", "--reuid", "--regid", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "while", "read", "IFS", "BASH_EXECUTION_STRING", "dash", "sh", "systemd", "init"]
+    [
+        "/usr/bin/bwrap",
+        "--args",
+        "/usr/bin/bash",
+        "--norc",
+        "--noprofile",
+        "/run/setup",
+        "merged",
+        "apart",
+        "setpriv",
+        "--reuid",
+        "--regid",
+        "--clear-groups",
+        "--inh-caps=-all",
+        "--bounding-set=-all",
+        "while",
+        "read",
+        "IFS",
+        "BASH_EXECUTION_STRING",
+        "dash",
+        "sh",
+        "systemd",
+        "init",
+    ]
 )
 """Words in the command lines of what runs beside a command: the shell and what started it."""
 _LATER = re.compile(r"^(?:cat|head|tail|wc|grep|sort|uniq|cut|tr|sed|awk|xargs|tee|less|more|python3?|perl)$")
