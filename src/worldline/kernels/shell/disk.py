@@ -11,6 +11,7 @@ import os
 import posixpath
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from bashkit import FileSystem
@@ -40,6 +41,7 @@ def is_virtual(path: str) -> bool:
     return path.startswith(_VIRTUAL) and any(path == base or path.startswith(base + "/") for base in _VIRTUAL)
 
 
+@lru_cache(maxsize=16384)
 def _made_up(path: str) -> bool:
     return is_virtual(path) or path in BROUGHT
 

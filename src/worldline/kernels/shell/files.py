@@ -67,6 +67,8 @@ class KernelFiles:
         self._trace = trace
         self._umask = umask
         self._uid = state.user_id
+        self._walked: dict[str, str] = {}
+        """Directories that were walked to, by their name before links were resolved; while they stay as they are."""
 
     # --- paths
 
@@ -95,16 +97,23 @@ class KernelFiles:
         """
         if path == "":
             raise _error(errno.ENOENT, path)
-        todo = [part for part in posixpath.join(self._cwd, path).split("/") if part not in ("", ".")][::-1]
+        head, _, last = posixpath.join(self._cwd, path).rpartition("/")
         slash = path.endswith(("/", "/."))
-        place, links = "/", 0
+        place, links = self._walked.get(head, "/"), 0
+        if head in self._walked and last not in ("", ".", ".."):
+            todo = [last]
+        else:
+            place = "/"
+            todo = [part for part in f"{head}/{last}".split("/") if part not in ("", ".")][::-1]
         while todo:
             part = todo.pop()
             self._search(place, path)
             if part == "..":
                 place = posixpath.dirname(place)
                 continue
-            step = posixpath.join(place, part)
+            if not todo and not links and part == last:
+                self._walked[head] = place
+            step = f"{place}/{part}" if place != "/" else f"/{part}"
             node = self._disk.node(step)
             if node is not None and node.kind == "symlink" and (todo or follow or slash):
                 links += 1
@@ -269,6 +278,7 @@ class KernelFiles:
 
     def refresh(self) -> None:
         """Look at everything anew, after another command has run in between."""
+        self._walked.clear()
         self._disk.refresh()
 
     def allowed(self, path: str, want: int) -> bool:
@@ -356,6 +366,7 @@ class KernelFiles:
 
     def remove(self, path: str) -> None:
         """Remove a file, link or empty directory."""
+        self._walked.clear()
         place, node = self._found(path, follow=False)
         self._may_change(place, path)
         if node.kind == "directory":
@@ -367,6 +378,7 @@ class KernelFiles:
         self._disk.remove(place)
 
     def rename(self, source: str, target: str) -> None:
+        self._walked.clear()
         old, node = self._found(source, follow=False)
         new = self.resolve(target, follow=False)
         there = self._disk.node(new)
@@ -396,10 +408,12 @@ class KernelFiles:
             raise _error(errno.ENOTDIR, target)
 
     def chmod(self, path: str, mode: int) -> None:
+        self._walked.clear()
         place, node = self._owned(path)
         self._disk.set(place, replace(node, mode=mode), mode=True)
 
     def chown(self, path: str, owner: str | None, group: str | None) -> None:
+        self._walked.clear()
         place, node = self._found(path)
         uid = node.uid if owner is None else owner_id(self._state, owner)
         gid = node.gid if group is None else owner_id(self._state, group)
