@@ -28,15 +28,23 @@ MODULES = {
 }
 
 
+def absolute(node: ast.ImportFrom, path: Path) -> str:
+    """Name of the module that a `from` import takes from, relative ones resolved."""
+    if not node.level:
+        return node.module or ""
+    package = ("worldline", *path.relative_to(PACKAGE).parts)[: -node.level]
+    return ".".join([*package, *([node.module] if node.module else [])])
+
+
 def imported(path: Path, *, top_level_only: bool) -> set[str]:
     """Names of our own modules that a file imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = tree.body if top_level_only else list(ast.walk(tree))
     found = set()
     for node in nodes:
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("worldline"):
-            parts = {f"{node.module}.{a.name}" for a in node.names if f"{node.module}.{a.name}" in MODULES}
-            found |= parts if len(parts) == len(node.names) else {*parts, node.module}
+        if isinstance(node, ast.ImportFrom) and (source := absolute(node, path)).startswith("worldline"):
+            parts = {f"{source}.{a.name}" for a in node.names if f"{source}.{a.name}" in MODULES}
+            found |= parts if len(parts) == len(node.names) else {*parts, source}
         elif isinstance(node, ast.Import):
             found |= {a.name for a in node.names if a.name.startswith("worldline")}
     return found
