@@ -1,6 +1,7 @@
 """Every Python block in the documentation is a program that runs; every link leads somewhere."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_python_blocks_run(program: str, tmp_path: Path):
+    if "worldline.record" in program and shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed: apt-get install bubblewrap")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
