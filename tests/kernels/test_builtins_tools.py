@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from worldline.kernels.perl.values import number, show
 from worldline.kernels.shell import ShellKernel
-from worldline.kernels.shell.builtins.build.make_parts import match_stem
-from worldline.kernels.shell.builtins.build.make_variables import substitute_pattern
+from worldline.kernels.shell.builtins.make.make_parts import match_stem
+from worldline.kernels.shell.builtins.make.make_variables import substitute_pattern
 from worldline.kernels.shell.builtins.text.ed_buffer import Buffer, EdError, Scanner
 from worldline.kernels.shell.builtins.text.utf8_check import find_fault
 from worldline.kernels.shell.builtins.transfer.rsync_filters import Rule, excluded

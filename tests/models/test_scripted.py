@@ -86,7 +86,7 @@ def test_wrong_script_files(tmp_path: Path, text: str) -> None:
 
 def test_the_documented_script_works(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
-    block = page.split("```yaml\n")[1].split("```")[0]
+    block = page.split("## Scripts")[1].split("```yaml\n")[1].split("```")[0]
     (tmp_path / "doc.yaml").write_text(block, encoding="utf-8")
     model = ScriptedModel.from_file(tmp_path / "doc.yaml")
     world = WorldSpec(domain="terminal")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from worldline.kernels.shell.builtins.build.make_implicit import find_implicit
-from worldline.kernels.shell.builtins.build.make_parts import MakeError, Recipe, Target
-from worldline.kernels.shell.builtins.build.make_recipes import RecipeRunner
-from worldline.kernels.shell.builtins.build.make_session import Session
+from worldline.kernels.shell.builtins.make.make_implicit import find_implicit
+from worldline.kernels.shell.builtins.make.make_parts import MakeError, Recipe, Target
+from worldline.kernels.shell.builtins.make.make_recipes import RecipeRunner
+from worldline.kernels.shell.builtins.make.make_session import Session
 
 __all__ = ["Updater"]
 

@@ -6,11 +6,11 @@ import posixpath
 import re
 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
-from worldline.kernels.shell.builtins.build.make_implicit import DEFAULTS, builtin_rules
-from worldline.kernels.shell.builtins.build.make_parts import MakeError, Variable
-from worldline.kernels.shell.builtins.build.make_reader import ASSIGNMENT
-from worldline.kernels.shell.builtins.build.make_session import MakeOptions, Session
-from worldline.kernels.shell.builtins.build.make_update import Updater
+from worldline.kernels.shell.builtins.make.make_implicit import DEFAULTS, builtin_rules
+from worldline.kernels.shell.builtins.make.make_parts import MakeError, Variable
+from worldline.kernels.shell.builtins.make.make_reader import ASSIGNMENT
+from worldline.kernels.shell.builtins.make.make_session import MakeOptions, Session
+from worldline.kernels.shell.builtins.make.make_update import Updater
 from worldline.kernels.shell.builtins.shared.messages import strerror
 from worldline.kernels.shell.builtins.shared.options import UsageError, parse
 from worldline.kernels.shell.builtins.shared.textio import escape

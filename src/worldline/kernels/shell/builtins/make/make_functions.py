@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable
 
-from worldline.kernels.shell.builtins.build.make_parts import MakeError, Variable, match_stem, words
-from worldline.kernels.shell.builtins.build.make_variables import Expander, Function, substitute_pattern
+from worldline.kernels.shell.builtins.make.make_parts import MakeError, Variable, match_stem, words
+from worldline.kernels.shell.builtins.make.make_variables import Expander, Function, substitute_pattern
 
 __all__ = ["control_functions", "text_functions"]
 

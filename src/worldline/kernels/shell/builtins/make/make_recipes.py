@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Literal
 
 from worldline.kernels.shell.builtins.base import Result
-from worldline.kernels.shell.builtins.build.make_parts import Place, Recipe, RecipeLine, Target, Variable
-from worldline.kernels.shell.builtins.build.make_session import Session
+from worldline.kernels.shell.builtins.make.make_parts import Place, Recipe, RecipeLine, Target, Variable
+from worldline.kernels.shell.builtins.make.make_session import Session
 from worldline.kernels.shell.builtins.shared.recipe_shell import run_line
 from worldline.kernels.shell.programs import presence
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from worldline.kernels.shell.builtins.build.make_conditions import Conditions
-from worldline.kernels.shell.builtins.build.make_parts import MakeError, Place, Recipe, RecipeLine, words
-from worldline.kernels.shell.builtins.build.make_rule_lines import Rules, add_rule
-from worldline.kernels.shell.builtins.build.make_session import Session
+from worldline.kernels.shell.builtins.make.make_conditions import Conditions
+from worldline.kernels.shell.builtins.make.make_parts import MakeError, Place, Recipe, RecipeLine, words
+from worldline.kernels.shell.builtins.make.make_rule_lines import Rules, add_rule
+from worldline.kernels.shell.builtins.make.make_session import Session
 from worldline.kernels.shell.builtins.shared.messages import strerror
 from worldline.kernels.shell.builtins.shared.textio import escape
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worldline.kernels.shell.builtins.build.make_parts import (
+from worldline.kernels.shell.builtins.make.make_parts import (
     PatternRule,
     Place,
     Recipe,
@@ -10,7 +10,7 @@ from worldline.kernels.shell.builtins.build.make_parts import (
     Target,
     match_stem,
 )
-from worldline.kernels.shell.builtins.build.make_session import Session
+from worldline.kernels.shell.builtins.make.make_session import Session
 
 __all__ = ["DEFAULTS", "builtin_rules", "find_implicit"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from worldline.kernels.shell.builtins.build.make_parts import MakeError, Place, Variable, match_stem, words
+from worldline.kernels.shell.builtins.make.make_parts import MakeError, Place, Variable, match_stem, words
 
 __all__ = ["Expander", "Function", "substitute_pattern"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from worldline.kernels.shell.builtins.build.make_parts import (
+from worldline.kernels.shell.builtins.make.make_parts import (
     MakeError,
     PatternRule,
     Place,
@@ -15,7 +15,7 @@ from worldline.kernels.shell.builtins.build.make_parts import (
     match_stem,
     words,
 )
-from worldline.kernels.shell.builtins.build.make_session import Session
+from worldline.kernels.shell.builtins.make.make_session import Session
 
 __all__ = ["SUFFIXES", "Rules", "add_rule"]
 

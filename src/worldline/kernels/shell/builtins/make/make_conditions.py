@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from worldline.kernels.shell.builtins.build.make_parts import MakeError, Place
-from worldline.kernels.shell.builtins.build.make_session import Session
+from worldline.kernels.shell.builtins.make.make_parts import MakeError, Place
+from worldline.kernels.shell.builtins.make.make_session import Session
 
 __all__ = ["Conditions"]
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from worldline.kernels.shell.builtins.base import Call, Result
-from worldline.kernels.shell.builtins.build.make_functions import control_functions, text_functions
-from worldline.kernels.shell.builtins.build.make_parts import MakeError, PatternRule, Place, Target, Variable, words
-from worldline.kernels.shell.builtins.build.make_variables import Expander, Function
+from worldline.kernels.shell.builtins.make.make_functions import control_functions, text_functions
+from worldline.kernels.shell.builtins.make.make_parts import MakeError, PatternRule, Place, Target, Variable, words
+from worldline.kernels.shell.builtins.make.make_variables import Expander, Function
 from worldline.kernels.shell.builtins.shared.recipe_shell import run_line
 
 __all__ = ["MakeOptions", "Session"]
@@ -179,7 +179,7 @@ class Session:
     def read(self, name: str, text: str) -> None:
         """Read a makefile's text."""
         # Imported late: the reader works on sessions.
-        from worldline.kernels.shell.builtins.build.make_reader import Reader
+        from worldline.kernels.shell.builtins.make.make_reader import Reader
 
         self.makefiles.append(name)
         old = self.expander.table.get("MAKEFILE_LIST")
@@ -225,7 +225,7 @@ class Session:
         return ""
 
     def _eval(self, text: str) -> str:
-        from worldline.kernels.shell.builtins.build.make_reader import Reader
+        from worldline.kernels.shell.builtins.make.make_reader import Reader
 
         place = self.expander.place
         Reader(self, place.file if place is not None else "").read_text(text)
