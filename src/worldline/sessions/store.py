@@ -104,11 +104,13 @@ class EventStore:
         """
         parent_id, events, turns = parent or (None, 0, 0)
         record = SessionRecord(session_id or uuid.uuid4().hex[:12], world, engine, options, parent_id, events, turns)
+        # A fork's world is its parent's; writing it again would make forking as slow as the world is large.
+        written = "" if parent else _world_json(world)
         with self._guard("adding a session"):
             self._db.execute(
                 "INSERT INTO sessions (id, parent, parent_events, parent_turns, world, engine, options)"
                 " VALUES (?,?,?,?,?,?,?)",
-                (record.id, parent_id, events, turns, _world_json(world), engine, json.dumps(options)),
+                (record.id, parent_id, events, turns, written, engine, json.dumps(options)),
             )
         return record
 
@@ -126,7 +128,8 @@ class EventStore:
         if row is None:
             recent = ", ".join(self.ids()[:5]) or "none"
             raise SessionError(f"there is no session {session!r}", hint=f"most recent: {recent}")
-        return SessionRecord(row[0], WorldSpec.model_validate_json(row[1]), row[2], json.loads(row[3]), *row[4:])
+        world = WorldSpec.model_validate_json(row[1]) if row[1] else self.get(row[4]).world
+        return SessionRecord(row[0], world, row[2], json.loads(row[3]), *row[4:])
 
     def ids(self) -> list[str]:
         """Return the ids of all sessions, newest first."""

@@ -36,6 +36,7 @@ BROUGHT = frozenset(
 """Files that the shell library brings along; they are not the world's."""
 
 
+@lru_cache(maxsize=16384)
 def is_virtual(path: str) -> bool:
     """Whether the shell library makes up what is at a path (its /proc, /dev, /bin, ...)."""
     return path.startswith(_VIRTUAL) and any(path == base or path.startswith(base + "/") for base in _VIRTUAL)
