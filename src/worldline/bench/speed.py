@@ -40,8 +40,8 @@ class StepRates(Frozen):
 class ForkTimes(Frozen):
     """Median times of forking a session with `files` files, in milliseconds.
 
-    Each fork is closed before the next, which takes over its shell; the first step of a fork beside which all others stay
-    open also pays for a shell of its own.
+    Each fork is closed before the next, which takes over its shell; the first step of a fork beside which all others
+    stay open also pays for a shell of its own.
     """
 
     files: int
