@@ -13,7 +13,7 @@ from typing import Any
 
 from . import access, order
 from .builtin_names import BUILTINS, FrameCall
-from .frames import Code, Frame, Source, abstain, note
+from .frames import Code, Frame, Noting, Source, abstain
 from .scope import Scope
 
 __all__ = ["INPLACE", "ExpressionCompiler", "Run", "checked_power"]
@@ -439,11 +439,8 @@ class ExpressionCompiler:
         skip = self.scope.kind in ("class", "module")
 
         def items(f: Frame, outer: Iterator[Any]) -> Iterator[Any]:
-            try:
+            with Noting(f):
                 yield from loop(f, outer)
-            except BaseException as error:
-                note(error, f)
-                raise
 
         def run(f: Frame) -> Any:
             source = first(f)

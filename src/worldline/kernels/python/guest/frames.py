@@ -11,7 +11,20 @@ from dataclasses import dataclass, field
 from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
-__all__ = ["Abstain", "Code", "Entry", "Exit", "Frame", "Source", "abstain", "abstained", "entries", "fresh", "note"]
+__all__ = [
+    "Abstain",
+    "Code",
+    "Entry",
+    "Exit",
+    "Frame",
+    "Noting",
+    "Source",
+    "abstain",
+    "abstained",
+    "entries",
+    "fresh",
+    "note",
+]
 
 
 class Abstain(BaseException):
@@ -140,6 +153,22 @@ def note(error: BaseException, frame: Frame) -> None:
     trace.last = frame
     trace.entries[:0] = [_entry(frame), *_library_entries(error.__traceback__)]
     error.__traceback__ = None
+
+
+class Noting:
+    """Around what runs in a frame: whatever is raised in it, or passes through it, is noted and goes on its way."""
+
+    __slots__ = ("_frame",)
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and not isinstance(error, Abstain):
+            note(error, self._frame)
 
 
 def _entry(frame: Frame) -> Entry:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .frames import Code, Frame, abstain, note
+from .frames import Code, Frame, Noting, abstain, note
 from .scope import Scope, contains_yield
 from .suspending import Carried
 from .targets import TargetCompiler
@@ -160,11 +160,8 @@ class FunctionCompiler(TargetCompiler):
                 namespace["__doc__"] = document
             frame = Frame(code, namespace, f.up if outside else f, f.top)
             frame.cell = namespace_cell = types.CellType()
-            try:
+            with Noting(frame):
                 body(frame)
-            except BaseException as error:
-                note(error, frame)
-                raise
             if resolved is not parents:
                 namespace["__orig_bases__"] = parents
             f.pos = node
@@ -218,10 +215,8 @@ def _plain(
         if _depth > _DEEPEST:
             abstain("recursion close to the interpreter's limit")
         try:
-            return value(frame)
-        except BaseException as error:
-            note(error, frame)
-            raise
+            with Noting(frame):
+                return value(frame)
         finally:
             _depth -= 1
 

@@ -20,7 +20,7 @@ from typing import Any
 from . import access, builtin_names, expressions, functions, imports, processes, programs, seal, tracebacks
 from .channel import Channel, Closed
 from .files import World, install, write_cache
-from .frames import Abstain, Code, Frame, Source, abstain, abstained, note
+from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, note
 from .scope import Scope
 from .statements import Compiler
 from .streams import written
@@ -218,13 +218,8 @@ def _syntax_error(error: SyntaxError, shown: bool) -> int:
 
 def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame, *, by_name: bool) -> int:
     try:
-        try:
+        with Noting(frame):
             compiler.body(tree.body)(frame)
-        except Abstain:
-            raise
-        except BaseException as error:
-            note(error, frame)
-            raise
     except SystemExit as leaving:
         sys.stdout.flush()
         return programs.status_of(leaving.code)
@@ -298,11 +293,8 @@ def _load_file(world: World, name: str, path: str, caches: bool) -> types.Module
     imports.register(name, module)
     state: Any = types.SimpleNamespace(_initializing=True)
     module.__spec__ = state
-    try:
+    with Noting(frame):
         Compiler(source, Scope("module", None), uses_sets=True).body(tree.body)(frame)
-    except BaseException as error:
-        note(error, frame)
-        raise
     state._initializing = False
     if caches:
         write_cache(path, text)
