@@ -169,10 +169,8 @@ def speed(split: str, limit: int, engine: str, sessions: int, no_real: bool, jso
     if rates.real is not None:
         click.echo(f"real shell in its sandbox: {rates.real:.0f} steps/s on the same commands")
         click.echo(f"ratio: {rates.ratio:.2f} ({rates.ratio_with_setup:.2f} with setting up)")
-    click.echo(
-        first = f"first step {forks.first_step_ms:.2f} ms, {forks.first_step_open_ms:.2f} ms where all stay open"
-        click.echo(f"fork with {forks.files} files: {forks.fork_ms:.3f} ms, {first} (medians)")
-    )
+    first = f"first step {forks.first_step_ms:.2f} ms, {forks.first_step_open_ms:.2f} ms where all stay open"
+    click.echo(f"fork with {forks.files} files: {forks.fork_ms:.3f} ms, {first} (medians)")
     click.echo(f"{live['n']} live sessions: {live['peak_mib']:.0f} MiB peak memory of the process")
 
 
