@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from worldline.domains.terminal.keystrokes import KEYSTROKES_TOOL, keystroke_action
 from worldline.errors import ActionError
 from worldline.types import Action, JsonDict
 
@@ -24,7 +25,8 @@ def parse_action(value: Any) -> Action:
 
     Accepted are an :class:`Action`, `{"command": ...}`, a bare string, a tool call `{"name", "arguments"}`
     (arguments as an object or as JSON text), an OpenAI call `{"id", "type", "function": {...}}` and a tool-use
-    block `{"id", "name", "input"}`. Other arguments beside `command` are kept.
+    block `{"id", "name", "input"}`. Other arguments beside `command` are kept. A list, or an object with `keystrokes`,
+    is an action of the keystroke dialect (see :mod:`worldline.domains.terminal.keystrokes`).
 
     Raises:
         ActionError: It fits none of these, or the command is empty, holds NUL or is not valid Unicode.
@@ -33,6 +35,8 @@ def parse_action(value: Any) -> Action:
         value = value.model_dump(exclude_defaults=True)
     if isinstance(value, str):
         return _action(DEFAULT_TOOL, {"command": value}, None)
+    if isinstance(value, list):
+        return keystroke_action(value)
     if not isinstance(value, Mapping):
         raise _refusal(f"an action cannot be {_kind(value)}")
     return _from_mapping(value)
@@ -48,6 +52,8 @@ def _from_mapping(value: Mapping[Any, Any]) -> Action:
         return _call(value["name"], value["input"], value.get("id"))
     if "command" in value:
         return _action(DEFAULT_TOOL, dict(value), None)
+    if KEYSTROKES_TOOL in value:
+        return keystroke_action(dict(value))
     if isinstance(value.get("text"), str):
         return _action(value.get("name") or DEFAULT_TOOL, {"command": value["text"]}, value.get("call_id"))
     keys = ", ".join(repr(str(key)) for key in list(value)[:5]) or "none"
@@ -68,6 +74,11 @@ def _call(name: Any, arguments: Any, call_id: Any) -> Action:
 
 
 def _action(name: str, arguments: JsonDict, call_id: Any) -> Action:
+    if KEYSTROKES_TOOL in arguments and "command" not in arguments:
+        entries = arguments[KEYSTROKES_TOOL]
+        return keystroke_action(
+            entries if isinstance(entries, list) else arguments, call_id if isinstance(call_id, str) else None
+        )
     if "command" not in arguments:
         raise _refusal("the call has no argument 'command'")
     command = arguments["command"]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-__all__ = ["DEFAULT_CLOCK", "FileSpec", "ShellSpec", "TerminalState"]
+__all__ = ["DEFAULT_CLOCK", "FileSpec", "ScreenSpec", "ShellSpec", "TerminalState"]
 
 DEFAULT_CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -89,6 +89,22 @@ class ShellSpec(_Part):
     """Both streams arrive as one text, in the order written."""
 
 
+class ScreenSpec(_Part):
+    """The screen of a world that is used by keystrokes: each observation is what the screen shows."""
+
+    columns: Annotated[int, Field(ge=20, le=500)] = 120
+    lines: Annotated[int, Field(ge=5, le=200)] = 40
+    term: Literal["xterm-256color", "screen-256color", "linux"] = "xterm-256color"
+    """Value of TERM."""
+    prompt: str = r"\u@\h:\w\$ "
+    """PS1 as bash reads it."""
+    completion: str = (
+        "The task is about to be marked as complete, after which nothing can be changed. "
+        "Repeat the empty action to confirm."
+    )
+    """What answers an empty list of keystrokes, under the screen."""
+
+
 class TerminalState(_Part):
     """What is declared about a terminal at the start. Everything else is unknown, not absent."""
 
@@ -111,6 +127,9 @@ class TerminalState(_Part):
     clock: Annotated[datetime, AfterValidator(_aware)] = DEFAULT_CLOCK
     """When the session starts."""
     shell: ShellSpec = ShellSpec()
+    screen: ScreenSpec | None = None
+    """Makes it a world of keystrokes and screens: the shell is an interactive bash on a terminal of this size, whatever
+    `shell` says."""
 
     @property
     def home(self) -> str:
