@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-__all__ = ["Host", "Program", "Run", "Shown", "Starter"]
+__all__ = ["Host", "Operator", "Program", "Run", "Shown", "Starter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class Shown:
     """Its exit status, once it ended."""
     seconds: float = 0.0
     """Virtual time it took before the text appears."""
+    echo: bool = True
+    """The terminal echoes the lines typed from now on (`read -s`, `getpass` turn it off)."""
     unknown: str = ""
     """Why the text is only a guess; empty where it is known."""
 
@@ -35,6 +37,8 @@ class Run:
     known: bool
     why: str
     classes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """Virtual time it took."""
 
 
 class Host(Protocol):
@@ -44,8 +48,15 @@ class Host(Protocol):
     lines: int
     cwd: str
 
-    def run(self, command: str) -> Run:
-        """Run a shell command on the session's state, its effects included."""
+    def run(self, command: str, *, stdin: str | None = None, keep: bool = True) -> Run:
+        """Run a shell command on the session's state.
+
+        Args:
+            command: What would be typed.
+            stdin: What all of it reads from standard input; None: nothing (an empty input).
+            keep: Keep its effects on files, variables and the clock; otherwise the state stays as it is (a trial that
+                is rejected). Programs that run again and again with more input keep the last run only.
+        """
 
     def read(self, path: str) -> bytes:
         """Read a file, a relative path being taken from `cwd`.
@@ -67,13 +78,22 @@ class Host(Protocol):
 class Program(Protocol):
     """A program in the foreground.
 
+    A full-screen program begins with `ESC [ ? 1049 h` and ends with `ESC [ ? 1049 l`: the terminal saves the main
+    screen with its cursor at the first and brings it back at the second. Between them it only writes absolute positions
+    (`ESC [ ROW ; COLUMN H`), texts, `ESC [ K`, `ESC [ 2 J` and attributes; it knows no scrolling region.
+
     Its attributes are plain data (numbers, texts, lists, dicts, frozen dataclasses of those), so that a state can be
     copied by `copy.deepcopy` and written down; the host is handed in with each call and never kept.
     """
 
     name: ClassVar[str]
     raw: bool
-    """It reads single keys and echoes them itself (readline, curses). Otherwise the terminal edits and echoes lines."""
+    """It reads single keys and draws by itself (curses, a pager): the terminal echoes nothing and hands every key on.
+    Otherwise the terminal edits and echoes lines."""
+    readline: bool
+    """Where it is not raw: lines are edited as GNU readline does (arrows, C-a, C-e, C-k, C-u, C-w, C-y, C-r, Tab, and a
+    history of the lines fed to this program). Otherwise as the kernel's terminal driver does (BSpace, C-u, C-w).
+    The prompt is what stands on the cursor's line before the first key."""
 
     def start(self, host: Host) -> Shown:
         """Begin; called once."""
@@ -88,6 +108,17 @@ class Program(Protocol):
         """Take C-c; not called for a `raw` program, which gets the key. The terminal has shown `^C` already."""
 
 
+class Operator(str):
+    """A redirection operator or a pipe among a command's words: `>`, `>>`, `<`, `<<<`, `2>`, `2>&1`, `&>`, `|`."""
+
+    __slots__ = ()
+
+
 Starter = Callable[[Sequence[str]], "Program | None"]
-"""Builds the program for a simple command's words, or None where it would not take the terminal (`python3 x.py` that
-never reads, `bc < file`)."""
+"""Builds the program for a simple command's words, or None where it would not take the terminal (`bc < file`, `cat f`);
+the command is then run by the shell kernel.
+
+The words are those after expansions and quote removal. Redirections and pipes stay in their places as words of their
+own (`cat > notes.txt` is `["cat", ">", "notes.txt"]`, `sort | uniq -c` is `["sort", "|", "uniq", "-c"]`), each operator
+as an :class:`Operator`, so that a quoted `">"` differs from it. A here-document, a here-string or an input redirection
+means that the first command does not read the terminal; then None is returned."""
