@@ -1,0 +1,1 @@
+"""A key-value store as a Worldline domain; see README.md."""
