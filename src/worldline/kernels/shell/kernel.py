@@ -55,9 +55,13 @@ class Spares:
     """Shells that closed forks leave to the next one: building a shell takes milliseconds, taking one over does not."""
 
     _MOST = 4
+    _MANY_FILES = 20
+    """From so many on, files are faster restored as a whole than written one by one."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[Machine, Table]] = []
+        self._built = 0
+        self._files: tuple[bytes, Table] | None = None
 
     def give(self, machine: Machine, table: Table) -> None:
         """Leave a shell whose files are those of `table`."""
@@ -70,6 +74,17 @@ class Spares:
             if machine.absolute >= absolute and machine.others >= others:
                 return self._kept.pop(number)
         return None
+
+    def furnish(self, machine: Machine, table: Table) -> None:
+        """Put the files of `table` into a new shell, from what an earlier one held where that pays."""
+        start = Table()
+        if self._files is not None:
+            data, start = self._files
+            machine.restore_files(data, start)
+        machine.install(start, table)
+        self._built += 1
+        if self._files is None and self._built == 2 and len(table.nodes) >= self._MANY_FILES:
+            self._files = machine.save_files(), table
 
 
 @dataclass(slots=True)
@@ -241,8 +256,12 @@ class ShellKernel:
             absolute, others = absolute or self._image.absolute, others | self._image.others
             data = None if self._fresh else self._image.take()
             spare = None if self._fresh else self._spares.take(absolute, others)
-            machine, table = spare or (Machine(self.state, self._limits, absolute=absolute, others=others), Table())
-            machine.install(table, self._settled.table)
+            if spare is not None:
+                machine, table = spare
+                machine.install(table, self._settled.table)
+            else:
+                machine = Machine(self.state, self._limits, absolute=absolute, others=others)
+                self._spares.furnish(machine, self._settled.table)
             if data is not None:
                 machine.restore_shell(data)
                 if machine.shell_state().cwd != self._settled.cwd:

@@ -137,6 +137,17 @@ class Machine:
 
     # --- files
 
+    def save_files(self) -> bytes:
+        """Serialise the files and the shell."""
+        return self._bash.snapshot()
+
+    def restore_files(self, data: bytes, table: Table) -> None:
+        """Put the files into a new shell that another one, which held those of `table`, saved."""
+        self._bash.restore_snapshot(data)
+        self._stamp(
+            {posixpath.dirname(path) for path, node in table.nodes.items() if node.kind == "file" and _held(path)}
+        )
+
     def install(self, old: Table, new: Table) -> None:
         """Make the in-memory files, which are those of `old`, those of `new`."""
         gone = [path for path in old.nodes if path not in new.nodes or new.nodes[path].kind != old.nodes[path].kind]
