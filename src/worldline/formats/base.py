@@ -7,10 +7,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
+from worldline.formats.folder import InputFolder
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import Source, Trajectory
 
-__all__ = ["Format", "WritableFormat", "first_problem"]
+__all__ = ["FolderFormat", "Format", "WritableFormat", "first_problem"]
 
 
 @runtime_checkable
@@ -31,6 +32,22 @@ class Format(Protocol):
             file: Where to read.
             source: What the trajectories are, where the file itself does not say.
         """
+
+
+@runtime_checkable
+class FolderFormat(Format, Protocol):
+    """A format that spreads what it says over the files of a folder."""
+
+    def claims(self, folder: InputFolder) -> str | None:
+        """Tell why a folder as a whole is in this format, or None if it is not.
+
+        A claimed folder is read by this format alone: neither its files nor the folders in it are looked at for
+        others. Asked of every folder of an import, so it should decide by the names in `folder.entries` where it
+        can, and raise nothing but a FormatError.
+        """
+
+    def read_folder(self, folder: InputFolder, source: Source) -> Iterator[Trajectory | SkippedRecord]:
+        """Yield the trajectories of a claimed folder; bad files become notices, as in :meth:`read`."""
 
 
 @runtime_checkable

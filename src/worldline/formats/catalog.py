@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -12,11 +12,12 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from worldline.errors import ConfigError, FormatError
-from worldline.formats.base import Format, WritableFormat
+from worldline.formats.base import FolderFormat, Format, WritableFormat
+from worldline.formats.folder import InputFolder
 from worldline.formats.source import InputFile
 from worldline.registry import Registry
 
-__all__ = ["Detection", "detect_format", "format_names", "get_format", "recognise", "writable_format"]
+__all__ = ["Detection", "claim", "detect_format", "format_names", "get_format", "recognise", "writable_format"]
 
 _FORMATS = Registry(
     "format",
@@ -29,6 +30,9 @@ _FORMATS = Registry(
         "tau_bench": "worldline.formats.tau_bench:TAU_BENCH",
     },
 )
+
+_GENERAL = ("openai",)
+"""Formats whose shape others extend: asked last."""
 
 _LOOKED_AT = 20
 """Lines tried before a file counts as unknown: a damaged first line does not hide the format."""
@@ -81,20 +85,39 @@ def detect_format(path: str | Path) -> Detection:
     return recognise(InputFile(path))
 
 
+def claim(folder: InputFolder, names: Sequence[str] | None = None) -> Detection | None:
+    """Tell which format a folder as a whole is in, or None.
+
+    Args:
+        folder: The folder.
+        names: The formats to ask; all where None.
+    """
+    for name in _in_order() if names is None else names:
+        layout = get_format(name)
+        if isinstance(layout, FolderFormat) and (why := layout.claims(folder)) is not None:
+            return Detection(name, why)
+    return None
+
+
 def recognise(file: InputFile) -> Detection:
     """Tell the format of an open input file, as :func:`detect_format` does."""
     head = file.head()
     if not head.strip():
         raise file.error("the file is empty", hint="a trajectory file was expected")
     seen: Any = None
+    names = _in_order()
     for value in _values(head):
         if seen is None:
             seen = value
-        for name in _FORMATS.names():
+        for name in names:
             why = get_format(name).sniff(value)
             if why is not None:
                 return Detection(name, why)
     raise _unknown(file, head, seen)
+
+
+def _in_order() -> list[str]:
+    return sorted(_FORMATS.names(), key=lambda name: name in _GENERAL)
 
 
 def _unknown(file: InputFile, head: bytes, seen: Any) -> FormatError:

@@ -1,32 +1,29 @@
-"""An input file, read as a stream: plain or zstd, split into lines or JSON values, in bounded memory."""
+"""An input file, read as a stream: plain or compressed, split into lines or JSON values, in bounded memory."""
 
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import zstandard
+from typing import Any
 
 from worldline.errors import FormatError, boundary
+from worldline.formats.compression import HEAD, CompressionError, expand, method_of
 from worldline.formats.jsontext import JsonTextError, load_json
 
-__all__ = ["InputFile", "Limits", "Record", "SkippedRecord"]
+__all__ = ["InputFile", "Limits", "Record", "SkippedRecord", "shown"]
 
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PLAIN_CHUNK = 1 << 18
-# A zstd block of a few bytes can hold 128 KiB, so a small piece of input bounds what one call can return.
-_ZSTD_CHUNK = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a reader takes in at once; all in bytes."""
+    """How much a reader takes in at once; in bytes where nothing else is said."""
 
-    line: int = 256 << 20
+    line: int = 128 << 20
     """Longest line."""
     document: int = 512 << 20
     """Largest file that is one JSON value."""
@@ -36,6 +33,13 @@ class Limits:
     """... and how many times its compressed size beyond that."""
     head: int = 1 << 20
     """How much is looked at to tell the format."""
+    members: int = 100_000
+    """How many members an archive may have."""
+
+
+def shown(path: str | Path) -> str:
+    """Return a path as text that is valid Unicode: bytes that are not UTF-8 become U+FFFD."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class SkippedRecord:
 @dataclass(frozen=True, slots=True)
 class _Line:
     number: int
-    data: bytes
+    data: bytes | bytearray
     ended: bool
     """Whether a newline ended it; only the last line of a file may lack one."""
     oversize: bool = False
@@ -79,13 +83,15 @@ class InputFile:
     Args:
         path: The file.
         limits: Bounds on memory and on what a compressed file may expand to.
+        name: What messages call it, where that is not `path` (a member of an archive).
 
     Raises:
         FormatError: It is missing, or not a regular file.
     """
 
-    def __init__(self, path: str | Path, limits: Limits | None = None) -> None:
+    def __init__(self, path: str | Path, limits: Limits | None = None, *, name: str | None = None) -> None:
         self.path = Path(path)
+        self.name = name if name is not None else shown(self.path)
         self.limits = limits or Limits()
         if self.path.is_dir():
             raise self.error("is a directory", hint="name a file in it, or import the folder as a whole")
@@ -94,7 +100,7 @@ class InputFile:
 
     def error(self, message: str, line: int | None = None, hint: str | None = None) -> FormatError:
         """Build an error about this file."""
-        return FormatError(message, path=str(self.path), line=line, hint=hint)
+        return FormatError(message, path=self.name, line=line, hint=hint)
 
     def skipped(self, message: str, line: int | None = None) -> SkippedRecord:
         """Build the notice that the record at `line` cannot be used."""
@@ -106,35 +112,16 @@ class InputFile:
         Raises:
             FormatError: The compressed data is damaged, ends too early or expands beyond the limits.
         """
-        with boundary(FormatError, f"reading {self.path}", OSError), self.path.open("rb") as handle:
-            magic = handle.read(len(_ZSTD_MAGIC))
+        with boundary(FormatError, f"reading {self.name}", OSError), self.path.open("rb") as handle:
+            method = method_of(handle.read(HEAD))
             handle.seek(0)
-            yield from self._expand(handle) if magic == _ZSTD_MAGIC else iter(lambda: handle.read(_PLAIN_CHUNK), b"")
-
-    def _expand(self, handle: BinaryIO) -> Iterator[bytes]:
-        taken = given = 0
-        frame: zstandard.ZstdDecompressionObj | None = None
-        while data := handle.read(_ZSTD_CHUNK):
-            taken += len(data)
-            while data:
-                frame = frame or zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
-                try:
-                    out = frame.decompress(data)
-                except zstandard.ZstdError as exc:
-                    raise self.error(f"damaged zstd data before byte {taken}: {exc}") from exc
-                data = b""
-                if frame.eof:
-                    data, frame = frame.unused_data, None
-                given += len(out)
-                if given > max(self.limits.expanded, taken * self.limits.ratio):
-                    raise self.error(
-                        f"expands to more than {given - 1:,} bytes from {taken:,}",
-                        hint="decompress it yourself if you trust it: zstd -d FILE",
-                    )
-                if out:
-                    yield out
-        if frame is not None:
-            raise self.error("the zstd data ends in the middle of a frame: the file is cut off")
+            if method is None:
+                yield from iter(lambda: handle.read(_PLAIN_CHUNK), b"")
+                return
+            try:
+                yield from expand(handle, method, limit=self.limits.expanded, ratio=self.limits.ratio)
+            except CompressionError as exc:
+                raise self.error(str(exc), hint=exc.hint) from exc
 
     def head(self) -> bytes:
         """Return the first bytes, without a byte order mark; damage behind them does not matter."""
@@ -164,16 +151,14 @@ class InputFile:
                 if not oversize:
                     buffer += chunk[start:end]
                     oversize = len(buffer) > self.limits.line
-                yield _Line(number, b"" if oversize else bytes(buffer), True, oversize)
-                number, start, oversize = number + 1, end + 1, False
-                buffer.clear()
+                yield _Line(number, b"" if oversize else buffer, True, oversize)
+                number, start, oversize, buffer = number + 1, end + 1, False, bytearray()
             if not oversize:
                 buffer += chunk[start:]
                 if len(buffer) > self.limits.line:
-                    oversize = True
-                    buffer.clear()
+                    oversize, buffer = True, bytearray()
         if buffer or oversize:
-            yield _Line(number, bytes(buffer), False, oversize)
+            yield _Line(number, buffer, False, oversize)
 
     def json_lines(self) -> Iterator[Record | SkippedRecord]:
         """Yield the JSON value of each line that is not blank.
@@ -204,6 +189,11 @@ class InputFile:
         except JsonTextError as exc:
             torn = "" if line.ended else "; the last line is torn, one complete JSON value was expected"
             return self.skipped(f"{exc}{torn}", line.number)
+
+    def document(self) -> Record | SkippedRecord:
+        """Return the whole file as one JSON value, on line 1."""
+        text = self._document()
+        return text if isinstance(text, SkippedRecord) else self._parsed(text)
 
     def values(self, whole_list: Callable[[Any], bool]) -> Iterator[Record | SkippedRecord]:
         """Yield the records of a file that is JSON lines, one JSON value, or a JSON list of records.
