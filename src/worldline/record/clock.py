@@ -87,7 +87,7 @@ class FrozenClock:
         self._count = 0
         self._pool = 0
         self._seen = 0
-        self._virtual = int(start.timestamp())
+        self._start = self._virtual = int(start.timestamp())
         self._append()
 
     @property
@@ -129,6 +129,13 @@ class FrozenClock:
             self._virtual += seconds
             self._append()
         return seconds
+
+    def reach(self, seconds: float) -> None:
+        """Show the whole seconds of a time since the start; the clock never goes back."""
+        moment = self._start + int(seconds + 1e-6)
+        if moment > self._virtual:
+            self._virtual = moment
+            self._append()
 
     def close(self) -> None:
         """Unmap the files."""

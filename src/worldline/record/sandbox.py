@@ -19,14 +19,26 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
-from worldline.domains.terminal.state import TerminalState
+from worldline.domains.terminal.state import DEFAULT_CLOCK, TerminalState
 from worldline.errors import SandboxError, StorageError, boundary
 from worldline.record.clock import BOX_DIRECTORY, FrozenClock, clock_library
 from worldline.record.layout import build_layout
+from worldline.types import WorldSpec
 
-__all__ = ["STATUS_FD", "Box", "Limits", "Surroundings", "descendants", "find_bubblewrap", "remove_leftovers"]
+__all__ = [
+    "STATUS_FD",
+    "Box",
+    "Limits",
+    "Surroundings",
+    "declared_state",
+    "descendants",
+    "find_bubblewrap",
+    "remove_leftovers",
+    "resident",
+]
 
 STATUS_FD = {"bash": 198, "sh": 9}
 """Where the shell reports the status of a command; dash knows single digits only."""
@@ -74,6 +86,14 @@ class Surroundings:
     """Shift of a clock that the world leaves at its default."""
     other_machine: bool = False
     """Another kernel, memory size and processor are shown."""
+
+
+def declared_state(world: WorldSpec, around: Surroundings) -> TerminalState:
+    """The state that a world declares, its clock shifted where the world leaves it at its default."""
+    state = TerminalState.model_validate(world.initial_state)
+    if state.clock == DEFAULT_CLOCK and around.days_later and "clock" not in world.initial_state:
+        return state.model_copy(update={"clock": state.clock + timedelta(days=around.days_later)})
+    return state
 
 
 @dataclass(slots=True)
@@ -237,7 +257,7 @@ class Box:
         return [*command, bubblewrap]
 
     def _options(self, root: Path, shared: Path, mapping: _Mapping | None) -> list[str]:
-        options = ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net"]
+        options = ["--die-with-parent", *self._own_session(), "--unshare-pid", "--unshare-net"]
         options += ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", self.state.hostname]
         if mapping is None:
             identity = str(self.state.user_id)
@@ -245,6 +265,9 @@ class Box:
         else:
             options += ["--cap-add", "ALL"]
         return options + self._mounts(root, shared) + self._environment()
+
+    def _own_session(self) -> list[str]:
+        return ["--new-session"]
 
     def _mounts(self, root: Path, shared: Path) -> list[str]:
         size = ["--size", str(self.limits.disk)]
@@ -279,6 +302,7 @@ class Box:
             "SHELL": "/bin/bash",
             "LC_ALL": state.locale,
             "TZ": state.timezone,
+            **self._terminal_variables(),
             **state.env,
         }
         if self.rootless:
@@ -288,6 +312,9 @@ class Box:
         for name, value in values.items():
             command += ["--setenv", name, value]
         return command
+
+    def _terminal_variables(self) -> dict[str, str]:
+        return {}
 
     def _become_user(self) -> list[str]:
         if self.rootless:
@@ -309,12 +336,11 @@ class Box:
                 for file in (archive, arguments):
                     file.flush()
                     file.seek(0)
-            inner = ["/usr/bin/bash", "--norc", "--noprofile", f"{BOX_DIRECTORY}/setup", str(archive.fileno())]
-            inner += [str(STATUS_FD[self.state.shell.program]), str(self.surroundings.first_pid), str(report_write)]
-            inner += ["merged" if self.state.shell.merged else "apart", self.state.start_directory]
+            status = str(STATUS_FD[self.state.shell.program])
+            inner = self._inner(str(archive.fileno()), status, str(report_write))
             with boundary(SandboxError, "starting the sandbox"):
                 self.process = subprocess.Popen(
-                    [*launch, "--args", str(arguments.fileno()), *inner, *self._become_user(), *self.shell],
+                    [*launch, "--args", str(arguments.fileno()), *inner],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -324,6 +350,12 @@ class Box:
                 self._spawned = True
         os.close(report_write)
         self.status = report_read
+
+    def _inner(self, archive: str, status: str, report: str) -> list[str]:
+        """What bubblewrap runs: the set-up and, as the user, the shell; the same `status` and `report` mean none."""
+        inner = ["/usr/bin/bash", "--norc", "--noprofile", f"{BOX_DIRECTORY}/setup", archive, status]
+        inner += [str(self.surroundings.first_pid), report, "merged" if self.state.shell.merged else "apart"]
+        return [*inner, self.state.start_directory, *self._become_user(), *self.shell]
 
     @property
     def _place(self) -> Path:
@@ -357,16 +389,19 @@ class Box:
         if self._spawned:
             self._spawned = False
             self.kill()
-            for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-                if pipe is not None:
-                    with suppress(OSError):
-                        pipe.close()
-            os.close(self.status)
+            self._release()
         if self._scratch is not None:
             self.clock.close()
             shutil.rmtree(self._place, ignore_errors=True)  # before cleanup(): the box may have locked folders
             self._scratch.cleanup()
             self._scratch = None
+
+    def _release(self) -> None:
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        os.close(self.status)
 
 
 _PREFIX = "worldline-box-"
@@ -418,3 +453,12 @@ def _children(pid: int) -> list[int]:
             with suppress(OSError):
                 ids += [int(child) for child in (task / "children").read_text().split()]
     return ids
+
+
+def resident(pid: int) -> int:
+    """Resident bytes of all processes below `pid`."""
+    pages = 0
+    for process in descendants(pid):
+        with suppress(OSError, ValueError, IndexError):
+            pages += int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -8,15 +8,14 @@ import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from worldline.domains.terminal.state import DEFAULT_CLOCK, TerminalState
 from worldline.errors import SandboxError, SessionError
 from worldline.record.driver import clean, driver_text, first_text, shell_arguments
-from worldline.record.sandbox import Box, Limits, Surroundings, descendants
+from worldline.record.sandbox import Box, Limits, Surroundings, declared_state, descendants, resident
 from worldline.types import Observation, WorldSpec
 
 __all__ = ["CommandResult", "Limits", "RealShell", "Surroundings"]
@@ -100,10 +99,7 @@ class RealShell:
         around = surroundings or Surroundings()
         if root is not None:
             around = replace(around, root=root)
-        state = TerminalState.model_validate(world.initial_state)
-        if state.clock == DEFAULT_CLOCK and around.days_later and "clock" not in world.initial_state:
-            state = state.model_copy(update={"clock": state.clock + timedelta(days=around.days_later)})
-        self.state = state
+        self.state = state = declared_state(world, around)
         self.ended = False
         self.last: CommandResult | None = None
         """Details of the command run last."""
@@ -353,17 +349,8 @@ class _Wait:
                 self.killed = "output" if now >= self.grace else None
             elif b"fork: retry" in shell._err.kept or b"fork: retry" in shell._out.kept:
                 self.killed = "processes"
-            elif _resident(shell._box.process.pid) > shell.limits.total_memory:
+            elif resident(shell._box.process.pid) > shell.limits.total_memory:
                 self.killed = "memory"
-
-
-def _resident(pid: int) -> int:
-    """Resident bytes of all processes below `pid`."""
-    pages = 0
-    for process in descendants(pid):
-        with suppress(OSError, ValueError, IndexError):
-            pages += int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _status_of(report: tuple[int, str] | None, killed: str | None, box: Box) -> int:
