@@ -8,6 +8,7 @@ done about it:
     │   ├── FormatError         a trajectory file: which file, which line, what was expected
     │   ├── WorldFileError      a world file: which file, which line, which key
     │   ├── ActionError         an action the domain's grammar refuses
+    │   ├── EvaluationOnlyError data marked for evaluation was given to training or memory
     │   └── ConfigError         an option, `models.yaml`, an unknown name (lists the known ones)
     ├── ModelError              a language model did not give a usable answer
     │   ├── EndpointError       unreachable, or answers something that is not the protocol
@@ -41,6 +42,7 @@ __all__ = [
     "ConfigError",
     "EmptyAnswerError",
     "EndpointError",
+    "EvaluationOnlyError",
     "FormatError",
     "InputError",
     "KernelError",
@@ -115,6 +117,10 @@ class ActionError(InputError):
 
 class ConfigError(InputError):
     """An option or configuration file is wrong, or a name is unknown."""
+
+
+class EvaluationOnlyError(InputError):
+    """Data that serves evaluation alone was given to something that learns or remembers."""
 
 
 class ModelError(WorldlineError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["mask_foreign"]
+__all__ = ["foreign_values", "mask_foreign"]
 
 _CONCRETE = re.compile(
     r"(?P<hash>\b[0-9a-f]{7,64}\b)"
@@ -31,3 +31,8 @@ def mask_foreign(text: str, here: str) -> str:
         return value if value in here else f"<{match.lastgroup}>"
 
     return _CONCRETE.sub(replace, text)
+
+
+def foreign_values(text: str, here: str) -> list[str]:
+    """Return the concrete values in a text that do not occur in the asking session."""
+    return [match.group(0) for match in _CONCRETE.finditer(text) if match.group(0) not in here]

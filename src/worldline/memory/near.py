@@ -1,0 +1,101 @@
+"""Near matches: the answer to an action never recorded, from recorded actions of the same shape.
+
+Every recorded transition of the shape is re-grounded with the asking session's values; the answers then vote. How
+far the recorded situations resemble the asked one is kept apart, because trust differs:
+
+- `state`: everything they read was equal, their own names aside;
+- `presence`: what their values name was there or absent alike;
+- `words`: nothing is known but the words.
+
+Below `state`, an answer holds only if no concrete value in it (number, path, hash, date) is left unexplained: it is
+among the asking session's values, or the same text came out of recordings with different values, which shows that
+it belongs to the shape and not to the recorded values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from worldline.memory.mask import foreign_values
+from worldline.memory.reground import align
+from worldline.memory.shape import Shape, shape_of
+from worldline.memory.transition import Transition, answer_key
+from worldline.types import Action, Observation
+
+__all__ = ["Near", "NearMatch", "best_near"]
+
+NearMatch = Literal["state", "presence", "words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A re-grounded answer."""
+
+    observation: Observation
+    transition: Transition
+    """The first recorded transition that gave it."""
+    match: NearMatch
+    votes: int
+    """How many recorded transitions of the shape were looked at."""
+    agreement: float
+    """Share of them that gave this answer."""
+    attested: bool
+    """It came out of recordings with different values."""
+
+    @property
+    def trust_class(self) -> str:
+        """The class its trust is measured by."""
+        share = "unanimous" if self.agreement == 1 else "most" if self.agreement >= 0.5 else "some"
+        return f"{self.match} {'attested' if self.attested else 'once'} {share}"
+
+
+@dataclass(slots=True)
+class _Group:
+    observation: Observation
+    first: Transition
+    count: int = 0
+    slots: set[tuple[str, ...]] | None = None
+
+
+def best_near(
+    action: Action, found: Sequence[Transition], match: NearMatch, values: Mapping[str, str], here: str = ""
+) -> Near | None:
+    """Let re-grounded transitions of the action's shape vote.
+
+    Args:
+        action: What was done.
+        found: Recorded transitions of the same shape.
+        match: How their situations resemble the present one.
+        values: The asking session's own values.
+        here: More text of the asking session whose concrete values are its own.
+
+    Returns:
+        The answer with most votes, the one recorded first among equals; None where none may be given.
+    """
+    asked = shape_of(action)
+    groups: dict[int, _Group] = {}
+    looked_at = 0
+    for transition, shape in _of_shape(found, asked):
+        looked_at += 1
+        observation = align(shape, asked, transition.values, values).observation(transition.observation)
+        if observation is None:
+            continue
+        group = groups.setdefault(answer_key(observation), _Group(observation, transition, slots=set()))
+        group.count += 1
+        assert group.slots is not None
+        group.slots.add(shape.slots)
+    own = "\n".join([action.render(), *values.values(), here])
+    for group in sorted(groups.values(), key=lambda g: -g.count):
+        attested = len(group.slots or ()) > 1
+        if match == "state" or attested or not foreign_values(group.observation.text, own):
+            return Near(group.observation, group.first, match, looked_at, group.count / looked_at, attested)
+    return None
+
+
+def _of_shape(found: Iterable[Transition], asked: Shape) -> Iterable[tuple[Transition, Shape]]:
+    for transition in found:
+        shape = shape_of(transition.action)
+        if shape.key == asked.key and shape.key:
+            yield transition, shape
