@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from worldline.kernels.screen.programs.base import Host, Program, Run, Shown, Starter
+from worldline.kernels.screen.programs.base import Host, Operator, Program, Run, Shown, Starter
+from worldline.kernels.screen.programs.filters import FILTERS, filter_program
 
-__all__ = ["PROGRAMS", "Host", "Program", "Run", "Shown", "Starter"]
+__all__ = ["PROGRAMS", "Host", "Operator", "Program", "Run", "Shown", "Starter"]
 
-PROGRAMS: Mapping[str, Starter] = {}
-"""By the first word of the command."""
+PROGRAMS: Mapping[str, Starter] = {**dict.fromkeys(sorted(FILTERS), filter_program)}
+"""By the first word of the command, without its directory."""

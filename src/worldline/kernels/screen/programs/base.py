@@ -94,6 +94,8 @@ class Program(Protocol):
     """Where it is not raw: lines are edited as GNU readline does (arrows, C-a, C-e, C-k, C-u, C-w, C-y, C-r, Tab, and a
     history of the lines fed to this program). Otherwise as the kernel's terminal driver does (BSpace, C-u, C-w).
     The prompt is what stands on the cursor's line before the first key."""
+    silent: ClassVar[bool]
+    """C-c is not shown as `^C` (Python's own prompt)."""
 
     def start(self, host: Host) -> Shown:
         """Begin; called once."""
@@ -105,7 +107,12 @@ class Program(Protocol):
         """Take the end of the input (C-d on an empty line); not called for a `raw` program, which gets the key."""
 
     def interrupt(self, host: Host) -> Shown:
-        """Take C-c; not called for a `raw` program, which gets the key. The terminal has shown `^C` already."""
+        """Take C-c; not called for a `raw` program, which gets the key.
+
+        The terminal has shown `^C` already (what was typed on the line stays before it and is dropped), unless the
+        program is `silent`. Where C-c ends the program (`ended`, status 130), the newline before the next prompt is the
+        shell's, so the terminal's; `text` has what the program itself writes.
+        """
 
 
 class Operator(str):

@@ -1,0 +1,169 @@
+"""A terminal just good enough to run one program of the screen kernel in tests: prompt, echo of lines, pyte."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import pyte
+
+from worldline.kernels.screen.programs import PROGRAMS
+from worldline.kernels.screen.programs.base import Operator, Run, Shown
+from worldline.kernels.shell.builtins.base import Unknown
+from worldline.kernels.shell.kernel import ShellKernel
+from worldline.types import Action, WorldSpec
+
+PROMPT = "user@box:~$ "
+OPERATORS = re.compile(r"\d?>>?|&>|<<<?|\||\d>&\d|<")
+
+
+class AlternateScreen(pyte.Screen):
+    """pyte with the alternate screen."""
+
+    kept: Any = None
+
+    def set_mode(self, *modes: int, **options: Any) -> None:
+        if options.get("private") and 1049 in modes:
+            self.kept = ({y: dict(line) for y, line in self.buffer.items()}, self.cursor.x, self.cursor.y)
+            self.erase_in_display(2)
+        super().set_mode(*modes, **options)
+
+    def reset_mode(self, *modes: int, **options: Any) -> None:
+        super().reset_mode(*modes, **options)
+        if options.get("private") and 1049 in modes and self.kept:
+            rows, self.cursor.x, self.cursor.y = self.kept
+            self.buffer.clear()
+            for y, line in rows.items():
+                self.buffer[y].update(line)
+            self.kept = None
+
+
+def visible(screen: pyte.Screen) -> str:
+    rows = [row.rstrip() for row in screen.display]
+    while rows and not rows[-1]:
+        rows.pop()
+    return "\n".join(rows)
+
+
+class KernelHost:
+    """What a program may ask, answered by a shell kernel."""
+
+    def __init__(self, files: dict[str, str], *, columns: int = 120, lines: int = 40) -> None:
+        state = {
+            "shell": {"mode": "interactive", "merged": True},
+            "files": {
+                f"/home/user/{name}": {"content": text, "mode": "755" if text.startswith("#!") else "644"}
+                for name, text in files.items()
+            },
+        }
+        self.kernel = ShellKernel(WorldSpec(domain="terminal", initial_state=state))
+        self.columns, self.lines, self.cwd = columns, lines, "/home/user"
+
+    def run(self, command: str, *, stdin: str | None = None, keep: bool = True) -> Run:
+        if stdin is not None:
+            marks = "$'" + stdin.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+            command = f"printf %s {marks} | {{ {command}\n}}" if stdin else f"{{ {command}\n}} </dev/null"
+        before = self.kernel._settled.clock
+        proposal = self.kernel.propose(Action(name="bash", arguments={"command": command}))
+        seconds = (self.kernel._trial.attempt.settled.clock - before).total_seconds() if self.kernel._trial else 0.0
+        seen = proposal.observation
+        (self.kernel.accept if keep else self.kernel.reject)()
+        status = seen.exit_code if seen.exit_code is not None else int(bool(seen.is_error))
+        return Run(seen.text, status, proposal.known, proposal.why, proposal.classes, seconds)
+
+    def read(self, path: str) -> bytes:
+        """Not the kernel's way, but enough for a test."""
+        node = self._node(path)
+        if node is None:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        if node.kind == "directory":
+            raise IsADirectoryError(21, "Is a directory", path)
+        if node.content is None:
+            raise Unknown(path)
+        return node.content
+
+    def _node(self, path: str) -> Any:
+        full = path if path.startswith("/") else f"{self.cwd}/{path}"
+        return self.kernel._settled.table.nodes.get(full)
+
+    def write(self, path: str, data: bytes) -> None:
+        run = self.run(f"printf %s {shlex.quote(data.decode())} > {shlex.quote(path)}")
+        if run.status:
+            raise PermissionError(13, "Permission denied", path)
+
+
+class MiniTerminal:
+    """Types batches of keys at a program that the first line starts."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.screen = AlternateScreen(120, 40)
+        self.stream = pyte.Stream(self.screen)
+        self.host = KernelHost(files)
+        self.program: Any = None
+        self.line = ""
+        self.echo = True
+        self.unknown: list[str] = []
+        self.history: list[str] = []
+        self.write(PROMPT)
+
+    def write(self, text: str) -> None:
+        self.stream.feed(re.sub(r"(?<!\r)\n", "\r\n", text))
+
+    def type(self, keys: str) -> str:
+        if self.program is not None and self.program.raw:
+            self.show(self.program.feed(keys, self.host))
+            return visible(self.screen)
+        for index, key in enumerate(keys):
+            if self.program is not None and self.program.raw:
+                return self.type(keys[index:])
+            self.key(key)
+        return visible(self.screen)
+
+    def key(self, key: str) -> None:
+        if key in "\r\n":
+            self.write("\n")
+            line, self.line = self.line, ""
+            if self.program is None:
+                self.command(line)
+            else:
+                self.show(self.program.feed(line + "\n", self.host))
+        elif key == "\x04":
+            if not self.line and self.program is not None:
+                self.show(self.program.end_of_input(self.host))
+        elif key == "\x03":
+            self.line = ""
+            if self.program is not None:
+                self.write("" if self.program.silent else "^C")
+                shown = self.program.interrupt(self.host)
+                self.show(shown, newline=shown.ended)
+        elif key == "\x7f":
+            self.write("\b \b" if self.line and self.echo else "")
+            self.line = self.line[:-1]
+        else:
+            self.line += key
+            self.write(key if self.echo else "")
+
+    def command(self, line: str) -> None:
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="<>|")
+        lexer.whitespace_split = True
+        words = [Operator(word) if OPERATORS.fullmatch(word) else word for word in lexer]
+        starter = PROGRAMS.get(words[0].rpartition("/")[2]) if words else None
+        starter = starter or (PROGRAMS.get("./") if words and "/" in words[0] else None)
+        self.program = starter(words) if starter is not None else None
+        if self.program is not None:
+            self.show(self.program.start(self.host))
+        else:
+            run = self.host.run(line) if words else Run("", 0, True, "")
+            if not run.known:
+                self.unknown.append(run.why)
+            self.write(run.text + PROMPT)
+
+    def show(self, shown: Shown, newline: bool = False) -> None:
+        if shown.unknown:
+            self.unknown.append(shown.unknown)
+        self.write(shown.text)
+        self.echo = shown.echo
+        if shown.ended:
+            self.program = None
+            self.write(("\n" if newline else "") + PROMPT)
