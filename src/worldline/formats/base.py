@@ -11,7 +11,10 @@ from worldline.formats.folder import InputFolder
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import Source, Trajectory
 
-__all__ = ["FolderFormat", "Format", "WritableFormat", "first_problem"]
+__all__ = ["EVALUATION_ONLY", "FolderFormat", "Format", "WritableFormat", "first_problem", "is_evaluation_only"]
+
+EVALUATION_ONLY = "evaluation_only"
+"""Key in `Trajectory.origin`: true where a trajectory must serve neither training nor retrieval."""
 
 
 @runtime_checkable
@@ -52,14 +55,21 @@ class FolderFormat(Format, Protocol):
 
 @runtime_checkable
 class WritableFormat(Format, Protocol):
-    """A format that can also be written: one JSON value a line, so that one trajectory is a JSON document."""
+    """A format that can also be written: one JSON value a line."""
 
     def line(self, trajectory: Trajectory) -> str:
         """Lay out one trajectory as JSON text without a newline in it.
 
+        A format whose records are less than a trajectory lays out several lines, joined by newlines.
+
         Raises:
             FormatError: It holds something that JSON cannot (NaN, a lone surrogate).
         """
+
+
+def is_evaluation_only(trajectory: Trajectory) -> bool:
+    """Whether a trajectory must serve neither training nor retrieval (a benchmark's own rows)."""
+    return trajectory.origin.get(EVALUATION_ONLY) is True
 
 
 def first_problem(exc: ValidationError, prefix: Callable[[tuple[int | str, ...]], str] | None = None) -> str:
