@@ -24,10 +24,13 @@ _FORMATS = Registry(
     "worldline.formats",
     {
         "worldline": "worldline.formats.worldline_jsonl:WORLDLINE",
+        "agentworldbench": "worldline.formats.agentworldbench:AGENTWORLDBENCH",
         "atif": "worldline.formats.atif:ATIF",
         "openai": "worldline.formats.openai_chat:OPENAI_CHAT",
         "steps": "worldline.formats.steps:STEPS",
         "tau_bench": "worldline.formats.tau_bench:TAU_BENCH",
+        "claude_code": "worldline.formats.claude_code:CLAUDE_CODE",
+        "codex": "worldline.formats.codex:CODEX",
     },
 )
 
