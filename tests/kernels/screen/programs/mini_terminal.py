@@ -51,6 +51,7 @@ class KernelHost:
 
     def __init__(self, files: dict[str, str], *, columns: int = 120, lines: int = 40) -> None:
         state = {
+            "packages": ["bc", "bsdextrautils", "gawk", "less", "nano", "python3", "sqlite3", "vim"],
             "shell": {"mode": "interactive", "merged": True},
             "files": {
                 f"/home/user/{name}": {"content": text, "mode": "755" if text.startswith("#!") else "644"}

@@ -14,6 +14,9 @@ from worldline.kernels.screen.programs.base import Host, Operator, Run, Shown
 
 __all__ = ["Tape", "command_line", "split_pipes"]
 
+_ORDER = "the order in which"
+"""How the shell kernel's doubts about merged streams begin."""
+
 
 def command_line(words: Sequence[str]) -> str:
     """Write a simple command or a pipe down again, quoted where it needs to be."""
@@ -57,32 +60,38 @@ class Tape:
         """Let the command have read `typed`, which begins with what it had read before."""
         before, self.typed = self.typed, typed
         run = self.run(host, typed, keep=keep)
-        doubt = "" if run.known else run.why
-        if run.text.startswith(self.text) and self.out is None:
+        doubts = [] if run.known else run.why.split("; ")
+        mixed = bool(doubts) and all(doubt.startswith(_ORDER) for doubt in doubts)
+        if run.text.startswith(self.text) and self.out is None and not mixed:
             new = run.text[len(self.text) :]
         else:
-            new = self._apart(host, before, typed)
-            doubt = doubt or ("" if self.out is not None else "what it writes changes with what it reads later")
+            new, doubts = self._apart(host, before, typed)
         self.text = run.text
         seconds, self.seconds = max(run.seconds - self.seconds, 0.0), max(run.seconds, self.seconds)
-        if doubt:
-            self.doubts.append(doubt)
-        return Shown(new, status=run.status, seconds=seconds, unknown=doubt or (self.doubts[0] if self.doubts else ""))
+        self.doubts += doubts
+        return Shown(new, status=run.status, seconds=seconds, unknown="; ".join(self.doubts[:3]))
 
-    def _apart(self, host: Host, before: str, typed: str) -> str:
-        """What is new on each stream; errors are written at once, so they come first."""
+    def _apart(self, host: Host, before: str, typed: str) -> tuple[str, list[str]]:
+        """What is new on each stream, and what is not known of it."""
+        doubts: list[str] = []
         if self.out is None:
-            self.out, self.err = self._streams(host, before)
-        out, err = self._streams(host, typed)
+            self.out, self.err = self._streams(host, before, doubts)
+        out, err = self._streams(host, typed, doubts)
         assert self.err is not None
         if not (out.startswith(self.out) and err.startswith(self.err)):
             self.out = self.err = None
-            return ""
-        new = err[len(self.err) :] + out[len(self.out) :]
+            return "", [*doubts, "what it writes changes with what it reads later"]
+        new_out, new_err = out[len(self.out) :], err[len(self.err) :]
         self.out, self.err = out, err
-        return new
+        if new_out and new_err:
+            doubts.append(f"{_ORDER} it wrote to both streams")
+        return new_err + new_out, doubts
 
-    def _streams(self, host: Host, typed: str) -> tuple[str, str]:
-        out = host.run(f"{{ {self.command}; }} 2>/dev/null", stdin=typed, keep=False)
-        err = host.run(f"{{ {self.command}; }} 2>&1 >/dev/null", stdin=typed, keep=False)
-        return out.text, err.text
+    def _streams(self, host: Host, typed: str, doubts: list[str]) -> tuple[str, str]:
+        found = []
+        for redirect in ("2>/dev/null", "2>&1 >/dev/null"):
+            run = host.run(f"{{ {self.command}; }} {redirect}", stdin=typed, keep=False)
+            if not run.known:
+                doubts += [doubt for doubt in run.why.split("; ") if not doubt.startswith(_ORDER)]
+            found.append(run.text)
+        return found[0], found[1]
