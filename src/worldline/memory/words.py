@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ __all__ = ["WordIndex", "terms"]
 _MAX_TERMS = 200
 _MAX_TERM = 100
 _QUERY_TERMS = 24
+_WORD = re.compile(r"[\w./-]+")
 _HEAP_BYTES = 50_000_000
 _FOREIGN = (ValueError, OSError, KeyError)
 """What the library raises for damaged files and full disks."""
@@ -22,8 +24,7 @@ _FOREIGN = (ValueError, OSError, KeyError)
 
 def terms(text: str) -> list[str]:
     """Split an action into lower-case words that BM25 can match, without query syntax."""
-    words = "".join(char if char.isalnum() or char in "-_./" else " " for char in text.lower()).split()
-    return [(word.strip("-./") or word)[:_MAX_TERM] for word in words][:_MAX_TERMS]
+    return [(word.strip("-./") or word)[:_MAX_TERM] for word in _WORD.findall(text.lower())[:_MAX_TERMS]]
 
 
 class WordIndex:
