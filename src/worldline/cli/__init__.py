@@ -17,7 +17,7 @@ _COMMANDS = {
     "calibrate": "worldline.cli.calibrate:calibrate",
     "doctor": "worldline.cli.doctor:doctor",
     "export": "worldline.cli.trajectories:export_command",
-    "import": "worldline.cli.trajectories:import_command",
+    "import": "worldline.cli.importing:import_command",
     "inspect": "worldline.cli.trajectories:inspect_command",
     "play": "worldline.cli.play:play",
     "record": "worldline.cli.record:record",
