@@ -12,12 +12,12 @@ from typing import Any, cast
 from pydantic_core import from_json
 
 from worldline.errors import ConfigError, FormatError
-from worldline.formats.base import FolderFormat, Format, WritableFormat
+from worldline.formats.base import ArchiveFormat, FolderFormat, Format, WritableFormat
 from worldline.formats.folder import InputFolder
 from worldline.formats.source import InputFile
 from worldline.registry import Registry
 
-__all__ = ["Detection", "claim", "detect_format", "format_names", "get_format", "recognise", "writable_format"]
+__all__ = ["Detection", "claim", "detect_format", "format_names", "get_format", "opened", "recognise", "writable_format"]
 
 _FORMATS = Registry(
     "format",
@@ -26,11 +26,14 @@ _FORMATS = Registry(
         "worldline": "worldline.formats.worldline_jsonl:WORLDLINE",
         "agentworldbench": "worldline.formats.agentworldbench:AGENTWORLDBENCH",
         "atif": "worldline.formats.atif:ATIF",
+        "mini_swe_agent": "worldline.formats.mini_swe_agent:MINI_SWE_AGENT",
         "openai": "worldline.formats.openai_chat:OPENAI_CHAT",
         "steps": "worldline.formats.steps:STEPS",
+        "swe_agent": "worldline.formats.swe_agent:SWE_AGENT",
         "tau_bench": "worldline.formats.tau_bench:TAU_BENCH",
         "claude_code": "worldline.formats.claude_code:CLAUDE_CODE",
         "codex": "worldline.formats.codex:CODEX",
+        "inspect": "worldline.formats.inspect_log:INSPECT",
     },
 )
 
@@ -39,6 +42,7 @@ _GENERAL = ("openai",)
 
 _LOOKED_AT = 20
 """Lines tried before a file counts as unknown: a damaged first line does not hide the format."""
+_ZIP_MAGIC = b"PK\x03\x04"
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
@@ -102,9 +106,27 @@ def claim(folder: InputFolder, names: Sequence[str] | None = None) -> Detection 
     return None
 
 
+def opened(file: InputFile, names: Sequence[str] | None = None) -> Detection | None:
+    """Tell which format reads a file as an archive of its own kind, or None.
+
+    Args:
+        file: Any file.
+        names: The formats to ask; all where None.
+    """
+    if not file.head().startswith(_ZIP_MAGIC):
+        return None
+    for name in _in_order() if names is None else names:
+        layout = get_format(name)
+        if isinstance(layout, ArchiveFormat) and (why := layout.opens(file)) is not None:
+            return Detection(name, why)
+    return None
+
+
 def recognise(file: InputFile) -> Detection:
     """Tell the format of an open input file, as :func:`detect_format` does."""
     head = file.head()
+    if head.startswith(_ZIP_MAGIC) and (archive := opened(file)) is not None:
+        return archive
     if not head.strip():
         raise file.error("the file is empty", hint="a trajectory file was expected")
     seen: Any = None
