@@ -54,6 +54,14 @@ class FolderFormat(Format, Protocol):
 
 
 @runtime_checkable
+class ArchiveFormat(Format, Protocol):
+    """A format whose files are zip archives that it reads by itself, instead of having them unpacked as folders."""
+
+    def opens(self, file: InputFile) -> str | None:
+        """Tell why an archive is in this format, or None if it is not; asked of every zip archive."""
+
+
+@runtime_checkable
 class WritableFormat(Format, Protocol):
     """A format that can also be written: one JSON value a line."""
 

@@ -17,7 +17,16 @@ from worldline.formats.folder import InputFolder
 from worldline.formats.source import InputFile
 from worldline.registry import Registry
 
-__all__ = ["Detection", "claim", "detect_format", "format_names", "get_format", "opened", "recognise", "writable_format"]
+__all__ = [
+    "Detection",
+    "claim",
+    "detect_format",
+    "format_names",
+    "get_format",
+    "opened",
+    "recognise",
+    "writable_format",
+]
 
 _FORMATS = Registry(
     "format",
@@ -28,6 +37,7 @@ _FORMATS = Registry(
         "atif": "worldline.formats.atif:ATIF",
         "mini_swe_agent": "worldline.formats.mini_swe_agent:MINI_SWE_AGENT",
         "openai": "worldline.formats.openai_chat:OPENAI_CHAT",
+        "openhands": "worldline.formats.openhands:OPENHANDS",
         "steps": "worldline.formats.steps:STEPS",
         "swe_agent": "worldline.formats.swe_agent:SWE_AGENT",
         "tau_bench": "worldline.formats.tau_bench:TAU_BENCH",

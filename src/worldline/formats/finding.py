@@ -10,7 +10,7 @@ from pathlib import Path
 
 from worldline.errors import FormatError
 from worldline.formats.base import FolderFormat
-from worldline.formats.catalog import Detection, claim, get_format, recognise
+from worldline.formats.catalog import Detection, claim, get_format, opened, recognise
 from worldline.formats.container import archive_kind, unpack
 from worldline.formats.folder import InputFolder
 from worldline.formats.source import InputFile, Limits, SkippedRecord, shown
@@ -141,7 +141,7 @@ def open_unit(
         return
     file = InputFile(unit.path, limits, name=unit.name)
     kind = archive_kind(file)
-    if kind is None:
+    if kind is None or opened(file, None if format is None else [format]) is not None:
         yield _file(file, format)
         return
     with tempfile.TemporaryDirectory(prefix="worldline-") as temporary:
@@ -158,7 +158,7 @@ def _member(unit: Unit, format: str | None, limits: Limits | None) -> Found | Le
         if unit.folder is not None:
             return _folder(unit, limits)
         file = InputFile(unit.path, limits, name=unit.name)
-        if archive_kind(file) is not None:
+        if archive_kind(file) is not None and opened(file, None if format is None else [format]) is None:
             return LeftOut(unit.name, "an archive inside an archive, not looked into")
         return _file(file, format)
     except FormatError as exc:

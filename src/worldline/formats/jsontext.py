@@ -69,18 +69,23 @@ def _refuse_constant(name: str) -> NoReturn:
     raise JsonTextError(f"{name} is not JSON")
 
 
-def load_json(text: str, start: int | None = None) -> Any:
+def _null(name: str) -> None:
+    return None
+
+
+def load_json(text: str, start: int | None = None, *, constants: bool = False) -> Any:
     """Parse JSON text strictly: no NaN or Infinity, lone surrogates scrubbed.
 
     Args:
         text: The text.
         start: Where given, parse one value that begins there and return `(value, end)`; otherwise the whole
             text must be one value.
+        constants: Take NaN and infinities for null, where a format writes them.
 
     Raises:
         JsonTextError: The text is not JSON, too deeply nested, or holds a number too long to read.
     """
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(parse_constant=_null if constants else _refuse_constant)
     try:
         if start is None:
             value, end = decoder.decode(text), len(text)
