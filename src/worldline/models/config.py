@@ -1,4 +1,4 @@
-"""Finding a model by what a user types: a name in `models.yaml`, `URL#NAME`, or `scripted:FILE`."""
+"""Finding a model by what a user types: a name in `models.yaml`, `URL#NAME`, `local:NAME`, or `scripted:FILE`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from worldline.errors import ConfigError, boundary, unknown_name
 from worldline.models.base import ChatModel
 from worldline.models.cache import CachedModel
 from worldline.models.endpoint import EndpointModel
+from worldline.models.local import LocalModel
 from worldline.models.scripted import ScriptedModel
-from worldline.models.settings import ModelSettings
+from worldline.models.settings import LocalSettings, ModelSettings
+from worldline.models.store import find_model
 
 __all__ = ["KEY_VARIABLE", "MODELS_VARIABLE", "load_models", "model_files", "resolve_model"]
 
@@ -25,6 +27,9 @@ KEY_VARIABLE = "WORLDLINE_API_KEY"
 """Environment variable whose key, if set, is sent to a model given as `URL#NAME`."""
 
 _SCRIPTED = "scripted:"
+_LOCAL = "local"
+
+Entry = ModelSettings | LocalSettings
 
 
 def model_files(explicit: Path | None = None) -> list[Path]:
@@ -45,7 +50,7 @@ def model_files(explicit: Path | None = None) -> list[Path]:
     return [place for place in places if place.is_file()]
 
 
-def load_models(path: Path) -> dict[str, ModelSettings]:
+def load_models(path: Path) -> dict[str, Entry]:
     """Read a models file.
 
     Raises:
@@ -71,7 +76,8 @@ def resolve_model(spec: str, *, models: Path | None = None, cache: Path | None =
 
     Args:
         spec: A name from a models file, `URL#NAME` (`http://127.0.0.1:8000/v1#Qwen-AgentWorld-35B-A3B`, with or
-            without `/v1`), or `scripted:FILE`.
+            without `/v1`), `local` or `local:NAME` for weights on this machine (a stored model, a GGUF file or a
+            Hugging Face folder), or `scripted:FILE`.
         models: The models file to look in, in place of the usual ones (see :func:`model_files`).
         cache: File of a response cache to put before the model.
 
@@ -88,16 +94,38 @@ def _build(spec: str, models: Path | None) -> ChatModel:
         return ScriptedModel.from_file(Path(spec.removeprefix(_SCRIPTED)))
     if "://" in spec:
         return _from_url(spec)
+    kind, _, named = spec.partition(":")
+    if kind == _LOCAL and (named or not _entry_of(spec, models)):
+        return LocalModel(find_model(named))
     files = model_files(models)
     known: set[str] = set()
     for file in files:
         entries = load_models(file)
         if spec in entries:
-            return EndpointModel(entries[spec], name=spec)
+            return _model(entries[spec], spec)
         known |= set(entries)
     if known:
         raise unknown_name("model", spec, known)
-    raise ConfigError(f"unknown model {spec!r}: {_looked_in(files)}", hint="give URL#NAME, or write a models.yaml")
+    raise ConfigError(
+        f"unknown model {spec!r}: {_looked_in(files)}", hint="give URL#NAME or local:NAME, or write a models.yaml"
+    )
+
+
+def _entry_of(name: str, models: Path | None) -> bool:
+    """Whether a models file gives the name `local` a meaning of its own."""
+    return any(name in load_models(file) for file in model_files(models))
+
+
+def _model(entry: Entry, name: str) -> ChatModel:
+    if isinstance(entry, ModelSettings):
+        return EndpointModel(entry, name=name)
+    return LocalModel(
+        find_model(entry.local),
+        name=name,
+        threads=entry.threads,
+        context=entry.context_length,
+        sampling=entry.sampling.sampling(),
+    )
 
 
 def _looked_in(files: Sequence[Path]) -> str:
@@ -109,7 +137,7 @@ def _from_url(spec: str) -> ChatModel:
     if not name:
         raise ConfigError(f"{_shown(url)} does not say which model", hint="add its name: URL#NAME")
     key_env = KEY_VARIABLE if os.environ.get(KEY_VARIABLE) else None
-    return EndpointModel(_settings({"base_url": url, "model": name, "key_env": key_env}, _shown(url)))
+    return _model(_settings({"base_url": url, "model": name, "key_env": key_env}, _shown(url)), name)
 
 
 def _shown(url: str) -> str:
@@ -118,9 +146,10 @@ def _shown(url: str) -> str:
     return f"{scheme}://{rest.split('?')[0].rpartition('@')[2]}"
 
 
-def _settings(entry: object, where: str) -> ModelSettings:
+def _settings(entry: object, where: str) -> Entry:
+    kind = LocalSettings if isinstance(entry, dict) and _LOCAL in entry else ModelSettings
     try:
-        return ModelSettings.model_validate(entry)
+        return kind.model_validate(entry)
     except pydantic.ValidationError as exc:
         # The values are left out: one of them may be a key.
         wrong = [

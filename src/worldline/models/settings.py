@@ -1,4 +1,4 @@
-"""What one entry of `models.yaml` says about a model behind an endpoint."""
+"""What one entry of `models.yaml` says about a model: one behind an endpoint, or one on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from worldline.models.base import Sampling
 from worldline.types import JsonDict, Usage
 
-__all__ = ["ModelSettings", "Prices", "SamplingSettings", "base_url"]
+__all__ = ["LocalSettings", "ModelSettings", "Prices", "SamplingSettings", "base_url"]
 
 _VERSION_SEGMENT = re.compile(r"v\d+\w*")
 
@@ -121,3 +121,15 @@ class ModelSettings(_Part):
                 if name in values:
                     raise ValueError(f"'{name}' must not stand in a file: name its environment variable in 'key_env'")
         return values
+
+
+class LocalSettings(_Part):
+    """A model that is computed in this process."""
+
+    local: str
+    """Name of a stored model, a GGUF file, or a Hugging Face folder."""
+    threads: Annotated[int, Field(ge=1)] | None = None
+    """Threads to compute with."""
+    sampling: SamplingSettings = SamplingSettings()
+    context_length: Annotated[int, Field(gt=0)] | None = None
+    """Tokens of prompt and answer together; memory grows with it."""

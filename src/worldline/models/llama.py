@@ -1,0 +1,146 @@
+"""Running a GGUF file with llama.cpp (the `llama-cpp-python` library)."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from worldline.errors import ConfigError, ModelError, boundary
+from worldline.models.backend import Written
+from worldline.models.base import Message, Sampling
+from worldline.models.templates import chat_tokens
+
+__all__ = ["PORTABLE_BUILD", "LlamaBackend", "available", "works"]
+
+PORTABLE_BUILD = "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON'"
+"""Build settings for processors that announce more than they can."""
+
+_LOG = logging.getLogger(__name__)
+_EXTRA = {"min_p", "typical_p", "repeat_penalty", "frequency_penalty", "presence_penalty", "logit_bias"}
+_PROBE = """
+import sys, llama_cpp
+model = llama_cpp.Llama(sys.argv[1], n_ctx=64, n_threads=1, verbose=False)
+model.create_completion([model.token_bos()], max_tokens=1)
+"""
+
+
+def available() -> bool:
+    """Whether the library is installed."""
+    return importlib.util.find_spec("llama_cpp") is not None
+
+
+@cache
+def works(path: Path) -> str | None:
+    """Compute one token in a process of its own: a build for another processor dies there, not here.
+
+    Returns:
+        None if it works, otherwise what happened.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _PROBE, str(path)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    if done.returncode == 0:
+        return None
+    if done.returncode < 0:
+        return f"llama.cpp died of signal {-done.returncode} at its first token"
+    return (done.stderr.strip().splitlines() or ["it failed without a word"])[-1]
+
+
+class LlamaBackend:
+    """One GGUF file in llama.cpp; the key-value cache of the last prompt stays.
+
+    Args:
+        path: The file.
+        threads: Threads to compute with.
+        context: Tokens of prompt and answer together.
+
+    Raises:
+        ConfigError: It cannot be loaded, or the library was built for another processor.
+    """
+
+    def __init__(self, path: Path, *, threads: int, context: int) -> None:
+        import llama_cpp
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+        trouble = works(path)
+        if trouble is not None:
+            raise ConfigError(
+                f"{path} cannot be run: {trouble}",
+                hint=f"if the library was built for another processor, build it anew with {PORTABLE_BUILD}",
+            )
+        with boundary(ConfigError, f"loading {path}", OSError, ValueError, RuntimeError):
+            self._llama: Any = llama_cpp.Llama(
+                str(path), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False
+            )
+        self._context = context
+        template = self._llama.metadata.get("tokenizer.chat_template")
+        if template is None:
+            raise ConfigError(f"{path} has no chat template", hint="take an instruction-tuned model")
+        names = (self._name(self._llama.token_eos()), self._name(self._llama.token_bos()))
+        self._formatter = Jinja2ChatFormatter(template=template, eos_token=names[0], bos_token=names[1])
+
+    def write(self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event) -> Written:
+        """Continue a conversation (see :class:`worldline.models.backend.Backend`)."""
+        import llama_cpp
+
+        tokens = chat_tokens(messages, self._render, self._special, self._plain)
+        if len(tokens) >= self._context:
+            raise ModelError(
+                f"the prompt has {len(tokens)} tokens, and the model's context {self._context}",
+                hint="give it a longer context, or the world fewer files and demonstrations",
+            )
+        cached = self._llama.longest_token_prefix(self._llama.input_ids[: self._llama.n_tokens].tolist(), tokens)
+        criteria = llama_cpp.StoppingCriteriaList([lambda ids, scores: stop.is_set()])
+        with boundary(ModelError, "computing an answer", RuntimeError, ValueError):
+            done = self._llama.create_completion(
+                tokens, stop=list(sampling.stop), stopping_criteria=criteria, **self._settings(sampling)
+            )
+        choice, usage = done["choices"][0], done["usage"]
+        return Written(
+            text=choice["text"],
+            finish_reason=choice["finish_reason"] or "stop",
+            prompt_tokens=len(tokens),
+            completion_tokens=usage["completion_tokens"],
+            cached_tokens=min(cached, len(tokens)),
+        )
+
+    def close(self) -> None:
+        """Free the weights."""
+        self._llama.close()
+
+    def _settings(self, sampling: Sampling) -> dict[str, Any]:
+        from llama_cpp import LlamaGrammar
+
+        extra = dict(sampling.extra)
+        grammar = extra.pop("grammar", None)
+        unknown = sorted(set(extra) - _EXTRA)
+        if unknown:
+            raise ConfigError(
+                f"a local model does not know the setting {unknown[0]!r}", hint=f"known: {', '.join(sorted(_EXTRA))}"
+            )
+        if grammar is not None:
+            with boundary(ConfigError, "reading the grammar", ValueError, RuntimeError):
+                extra["grammar"] = LlamaGrammar.from_string(str(grammar), verbose=False)
+        chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
+        named = {name: value for name, value in chosen.items() if value is not None}
+        return {"max_tokens": sampling.max_tokens, "seed": sampling.seed, **named, **extra}
+
+    def _render(self, messages: list[Message]) -> str:
+        with boundary(ModelError, "laying out the conversation by the model's template", ValueError):
+            return str(self._formatter(messages=messages).prompt)
+
+    def _special(self, text: str) -> list[int]:
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=True))
+
+    def _plain(self, text: str) -> list[int]:
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=False))
+
+    def _name(self, token: int) -> str:
+        return str(self._llama.detokenize([token], special=True).decode("utf-8", "replace")) if token >= 0 else ""

@@ -1,0 +1,159 @@
+"""A chat model inside this process: weights on this machine, no server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from worldline.errors import EmptyAnswerError, MissingExtraError, TruncatedError
+from worldline.models.backend import Backend, Written
+from worldline.models.base import Message, ModelAnswer, Sampling
+from worldline.models.endpoint import merge_sampling
+from worldline.models.reasoning import split_reasoning
+from worldline.models.store import StoredModel
+from worldline.types import JsonDict, Usage
+
+__all__ = ["THREADS_VARIABLE", "LocalModel", "default_threads", "open_backend"]
+
+THREADS_VARIABLE = "WORLDLINE_THREADS"
+"""Environment variable with the number of threads that a local model computes with."""
+
+_CONTEXT_LIMIT = 16_384
+"""Longest context that is set up unasked: its memory grows with it."""
+_DEFAULT_SAMPLING = Sampling(temperature=0.0, max_tokens=512, seed=0)
+
+
+class LocalModel:
+    """A GGUF file or a Hugging Face folder as a chat model.
+
+    The weights are loaded by the first call and stay until :meth:`aclose`. Calls are computed one after the other in a
+    thread of their own. What the last call computed of its prompt is kept, so that a prompt which begins as the one
+    before does is only computed from where they part.
+
+    Args:
+        stored: The model.
+        name: What tables call it; default the model's own name.
+        threads: Threads to compute with; default :func:`default_threads`.
+        context: Tokens of prompt and answer together; default what the model was made for, at most 16384.
+        sampling: Default sampling; what is not set there is greedy, 512 tokens, seed 0.
+    """
+
+    def __init__(
+        self,
+        stored: StoredModel,
+        *,
+        name: str | None = None,
+        threads: int | None = None,
+        context: int | None = None,
+        sampling: Sampling | None = None,
+    ) -> None:
+        self.stored = stored
+        self.name = name or stored.name
+        self.context_length = context or min(stored.context or 4096, _CONTEXT_LIMIT)
+        self.threads = threads or default_threads()
+        self._sampling = merge_sampling(_DEFAULT_SAMPLING, sampling)
+        self._backend: Backend | None = None
+        self._executor: ThreadPoolExecutor | None = None
+
+    def __repr__(self) -> str:
+        return f"LocalModel({self.name!r}, {str(self.stored.path)!r})"
+
+    @property
+    def cache_identity(self) -> JsonDict:
+        """What tells this model's answers from another's."""
+        stored = self.stored
+        weights = stored.sha256 or [str(stored.path), stored.size, stored.path.stat().st_mtime_ns]
+        return {"local": stored.format, "weights": weights, "context": self.context_length}
+
+    def effective_sampling(self, sampling: Sampling | None) -> Sampling:
+        """The sampling a call will be made with."""
+        return merge_sampling(self._sampling, sampling)
+
+    async def complete(self, messages: Sequence[Message], sampling: Sampling | None = None) -> ModelAnswer:
+        """Answer a conversation.
+
+        A call that is cancelled stops computing at its next token.
+
+        Raises:
+            MissingExtraError: No library that can run the model is installed.
+            ConfigError: The weights cannot be loaded.
+            ModelError: The conversation does not fit into the context.
+            TruncatedError: The token limit was reached before any answer.
+            EmptyAnswerError: The model finished without an answer.
+        """
+        stop = threading.Event()
+        wanted = self.effective_sampling(sampling)
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"model-{self.name}")
+        began = time.perf_counter()
+        loop = asyncio.get_running_loop()
+        try:
+            written = await loop.run_in_executor(self._executor, self._write, list(messages), wanted, stop)
+        finally:
+            stop.set()
+        return self._answer(written, time.perf_counter() - began)
+
+    async def aclose(self) -> None:
+        """Free the weights; the next call loads them again."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            await asyncio.get_running_loop().run_in_executor(executor, self._unload)
+            executor.shutdown(wait=False)
+
+    def _write(self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event) -> Written:
+        if self._backend is None:
+            self._backend = open_backend(self.stored, threads=self.threads, context=self.context_length)
+        return self._backend.write(messages, sampling, stop)
+
+    def _unload(self) -> None:
+        backend, self._backend = self._backend, None
+        if backend is not None:
+            backend.close()
+
+    def _answer(self, written: Written, seconds: float) -> ModelAnswer:
+        reasoning, content = split_reasoning(written.text)
+        if not content.strip():
+            if written.finish_reason == "length":
+                raise TruncatedError(
+                    "the token limit was reached before the model answered",
+                    reasoning=reasoning or "",
+                    hint="raise max_tokens",
+                )
+            raise EmptyAnswerError("the model finished without an answer")
+        usage = Usage(
+            prompt_tokens=written.prompt_tokens,
+            completion_tokens=written.completion_tokens,
+            cached_tokens=written.cached_tokens,
+            latency_s=seconds,
+            cost_usd=0.0,
+        )
+        return ModelAnswer(content, reasoning, written.finish_reason, usage, self.stored.name)
+
+
+def default_threads() -> int:
+    """`WORLDLINE_THREADS`, or else the processors that this process may use, at most eight."""
+    wanted = os.environ.get(THREADS_VARIABLE, "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    return min(len(os.sched_getaffinity(0)), 8)
+
+
+def open_backend(stored: StoredModel, *, threads: int, context: int) -> Backend:
+    """Load a model with the library that can: llama.cpp for GGUF if it works here, else Transformers.
+
+    Raises:
+        MissingExtraError: Neither is installed.
+        ConfigError: The weights cannot be loaded.
+    """
+    from worldline.models import llama, transformer
+
+    if stored.format == "gguf" and llama.available():
+        return llama.LlamaBackend(stored.path, threads=threads, context=context)
+    if transformer.available():
+        return transformer.TransformersBackend(stored, threads=threads, context=context)
+    wanted = "llama-cpp-python (or torch, transformers and gguf)" if stored.format == "gguf" else "torch, transformers"
+    raise MissingExtraError(f"running {stored.name} needs {wanted}", hint="pip install 'worldline[cpu]'")

@@ -1,0 +1,178 @@
+"""The models on this machine: where they lie, and which are there.
+
+Each model is one file `NAME.gguf` in the model folder, or a file or folder elsewhere that was added; beside it stands
+`NAME.json`, which says what it is. A file is there whole and with the right hash, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+
+from worldline.errors import ConfigError, StorageError, boundary, unknown_name
+from worldline.models.catalog import CATALOG, DEFAULT_MODEL
+from worldline.models.gguf import is_gguf, read_head
+from worldline.types import Frozen
+
+__all__ = [
+    "FOLDER_VARIABLE",
+    "StoredModel",
+    "add_model",
+    "describe",
+    "find_model",
+    "model_folder",
+    "record",
+    "sha256_of",
+    "stored_models",
+]
+
+FOLDER_VARIABLE = "WORLDLINE_MODEL_DIR"
+"""Environment variable that names the model folder."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+
+
+class StoredModel(Frozen):
+    """A model that can be used."""
+
+    name: str
+    path: Path
+    format: Literal["gguf", "huggingface"]
+    size: int
+    """Bytes of the weights."""
+    licence: str
+    context: int | None = None
+    """Tokens it was made for, where the file says."""
+    sha256: str | None = None
+    """Of a GGUF file, as it was when it came."""
+    title: str = ""
+
+
+def model_folder() -> Path:
+    """`WORLDLINE_MODEL_DIR`, or else `models` in the user's data folder. It need not exist."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named) if named else platformdirs.user_data_path("worldline") / "models"
+
+
+def stored_models(folder: Path | None = None) -> list[StoredModel]:
+    """The models that are there, by name; records whose file is gone are left out.
+
+    Raises:
+        ConfigError: A record cannot be read.
+    """
+    found = []
+    for record in sorted((folder or model_folder()).glob("*.json")):
+        with boundary(ConfigError, f"reading {record}", OSError, ValueError):
+            model = StoredModel.model_validate_json(record.read_text(encoding="utf-8"))
+        if model.path.exists():
+            found.append(model)
+    return found
+
+
+def find_model(spec: str, folder: Path | None = None) -> StoredModel:
+    """Find what a user named: a stored model, a GGUF file, or a Hugging Face folder; empty is the default model.
+
+    Raises:
+        ConfigError: There is no such model; the hint says how to get it.
+    """
+    name = spec or DEFAULT_MODEL
+    known = {model.name: model for model in stored_models(folder)}
+    if name in known:
+        return known[name]
+    path = Path(name).expanduser()
+    if path.exists():
+        return describe(path)
+    if name in CATALOG:
+        raise ConfigError(f"the model {name} is not here", hint=f"worldline models get {name}")
+    raise unknown_name("local model", name, {*known, *CATALOG})
+
+
+def describe(path: Path, name: str | None = None) -> StoredModel:
+    """Say what a GGUF file or a Hugging Face folder is.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    path = path.resolve()
+    if path.is_dir():
+        return _describe_folder(path, name)
+    if not is_gguf(path):
+        raise ConfigError(f"{path} is no GGUF file", hint="give a .gguf file, or a folder with config.json and weights")
+    head = read_head(path)
+    architecture = head.get("general.architecture", "")
+    context = head.get(f"{architecture}.context_length")
+    return StoredModel(
+        name=name or path.stem,
+        path=path,
+        format="gguf",
+        size=path.stat().st_size,
+        licence=str(head.get("general.license") or "not stated in the file"),
+        context=context if isinstance(context, int) else None,
+        title=str(head.get("general.name") or ""),
+    )
+
+
+def add_model(path: Path, name: str | None = None, folder: Path | None = None) -> StoredModel:
+    """Note a GGUF file or a Hugging Face folder under a name; it stays where it is.
+
+    Raises:
+        ConfigError: It is neither, or the name cannot be used.
+        StorageError: The record cannot be written.
+    """
+    model = describe(path, name)
+    if not _NAME.fullmatch(model.name):
+        raise ConfigError(f"{model.name!r} cannot be a model's name", hint="give one with --name")
+    if model.name in CATALOG:
+        raise ConfigError(f"{model.name} is the name of a known model", hint="give another with --name")
+    if model.format == "gguf":
+        model = model.model_copy(update={"sha256": sha256_of(model.path)})
+    record(model, folder or model_folder())
+    return model
+
+
+def sha256_of(path: Path) -> str:
+    """Hash a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _describe_folder(path: Path, name: str | None) -> StoredModel:
+    config = path / "config.json"
+    weights = [*path.glob("*.safetensors"), *path.glob("pytorch_model*.bin")]
+    if not config.is_file() or not weights:
+        raise ConfigError(f"{path} holds no Hugging Face model", hint="config.json and *.safetensors are expected")
+    with boundary(ConfigError, f"reading {config}", OSError, ValueError):
+        facts = json.loads(config.read_text(encoding="utf-8"))
+        context = facts.get("max_position_embeddings") if isinstance(facts, dict) else None
+    card = path / "README.md"
+    stated = (
+        re.search(r"^license: *(\S+)", card.read_text("utf-8", "replace"), re.MULTILINE) if card.is_file() else None
+    )
+    return StoredModel(
+        name=name or path.name,
+        path=path,
+        format="huggingface",
+        size=sum(file.stat().st_size for file in weights),
+        licence=stated[1] if stated else "not stated in the folder",
+        context=context if isinstance(context, int) else None,
+    )
+
+
+def record(model: StoredModel, folder: Path) -> None:
+    """Write down that a model is there.
+
+    Raises:
+        StorageError: The folder cannot be written.
+    """
+    path = folder / f"{model.name}.json"
+    with boundary(StorageError, f"writing {path}", OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        partial.write_text(model.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        partial.replace(path)
