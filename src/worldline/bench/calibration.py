@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from scipy import stats
 
+from worldline.bench.near import NearAnswer, near_answers
 from worldline.domains import get_domain
 from worldline.engines.calibration import UNSEEN, Calibration, Kind, Trust
 from worldline.kernels import Kernel, build_kernel
 from worldline.memory import Memory
-from worldline.memory.index import footprint_key
+from worldline.memory.transition import footing, session_values
 from worldline.types import JsonDict, Trajectory
 
 __all__ = ["Counts", "calibrate", "count", "lower_bound"]
@@ -47,6 +48,7 @@ def calibrate(
     memory: Memory,
     data: JsonDict,
     on_done: Callable[[Trajectory], None] | None = None,
+    near: Iterable[NearAnswer] = (),
 ) -> Calibration:
     """Measure the trust of kernel and memory on recorded trajectories.
 
@@ -56,8 +58,11 @@ def calibrate(
         memory: The train split.
         data: What the counts come from, stored with them.
         on_done: Called after each trajectory, for progress.
+        near: More near answers to count, of other recordings than `trajectories`.
     """
     counts = Counts()
+    for answer in near:
+        counts.add("near", (answer.trust_class,), answer.exact)
     for trajectory in trajectories:
         count(trajectory, build_kernel(trajectory.world), memory, counts)
         if on_done is not None:
@@ -68,11 +73,13 @@ def calibrate(
 def count(trajectory: Trajectory, kernel: Kernel, memory: Memory, counts: Counts) -> None:
     """Follow one trajectory and count what kernel and memory would have answered."""
     compare = get_domain(trajectory.world.domain).compare
+    values, stood = session_values(trajectory.world), []
     try:
         for turn in trajectory.turns:
             hit = None
+            stood.append(footing(kernel, turn.action, values))
             if memory.knows(trajectory.world.domain, turn.action):
-                hit = memory.recall(trajectory.world, turn.action, footprint_key(kernel.footprint(turn.action)))
+                hit = memory.recall(trajectory.world, turn.action, stood[-1].footprint)
             if hit is not None:
                 right = compare(hit.transition.observation, turn.observation).exact
                 counts.add(hit.kind, (), right)
@@ -82,6 +89,8 @@ def count(trajectory: Trajectory, kernel: Kernel, memory: Memory, counts: Counts
             kernel.absorb(turn)
     finally:
         kernel.close()
+    for answer in near_answers(trajectory, stood, memory):
+        counts.add("near", (answer.trust_class,), answer.exact)
 
 
 def lower_bound(n: int, exact: int, prior: float) -> float:

@@ -34,6 +34,7 @@ def calibrate(domain: str, data: Path | None, memory_data: Path | None, out: Pat
     require_extra("scipy", "bench")
     import worldline
     from worldline.bench.calibration import calibrate as measure
+    from worldline.bench.near import leave_one_family_out
     from worldline.formats import read_trajectories
     from worldline.kernels import build_kernel
     from worldline.memory import Memory
@@ -60,7 +61,9 @@ def calibrate(domain: str, data: Path | None, memory_data: Path | None, out: Pat
         "version": worldline.__version__,
     }
     done = track(dev, "dev split", console=console, transient=True, disable=not console.is_terminal)
-    result = measure(domain, list(done), memory, facts)
+    # Near matches are measured on the train split too, each family against the others: dev alone has too few.
+    near = leave_one_family_out(train, footprints)
+    result = measure(domain, list(done), memory, facts, near=near)
     path = out or package / "engines" / "calibrations" / f"{domain}.json"
     write_json(path, result.model_dump(mode="json"))
     table = Table(title=f"{domain}: {turns} turns of {facts['split']}", title_justify="left")

@@ -19,9 +19,9 @@ from worldline.types import Frozen, JsonDict
 
 __all__ = ["UNSEEN", "Calibration", "Kind", "Trust", "load_calibration", "shipped_calibration"]
 
-Kind = Literal["kernel", "guess", "state", "stateless", "action", "generated"]
+Kind = Literal["kernel", "guess", "state", "stateless", "action", "near", "generated"]
 """`kernel`: known answers of the kernel; `guess`: its unknown ones; `state`, `stateless`, `action`: recalls by
-how they matched; `generated`: a model's answers."""
+how they matched; `near`: answers to other actions, re-grounded; `generated`: a model's answers."""
 
 UNSEEN = "?"
 """In a class name: one that was never measured."""
@@ -32,6 +32,7 @@ _UNMEASURED: dict[Kind, float] = {
     "state": 0.8,
     "stateless": 0.6,
     "action": 0.2,
+    "near": 0.2,
     "generated": 0.2,
 }
 
@@ -52,6 +53,10 @@ class Calibration(Frozen):
     data: JsonDict = Field(default_factory=dict)
     """What it was measured on: split, hash, counts, versions."""
     trust: dict[Kind, dict[str, Trust]] = Field(default_factory=dict)
+
+    def measured(self, kind: Kind) -> bool:
+        """Whether answers of a kind were measured at all."""
+        return kind in self.trust
 
     def confidence(self, kind: Kind, classes: Iterable[str] = ()) -> float:
         """Return the lower bound of the weakest class, or of the kind as a whole where there are no classes."""

@@ -71,6 +71,11 @@ class CascadeEngine:
         candidates = self._candidates(action)
         threshold = self._options.min_confidence
         good = [c for c in candidates if c.sure and c.confidence >= threshold]
+        if not good and self._recalled is not None and "memory" in self._answers:
+            near = self._recalled.near(action, self._kernel, history)
+            if near is not None:
+                candidates.append(near)
+                good = [near] if near.sure and near.confidence >= threshold else []
         if good:
             return self._prediction(max(good, key=lambda c: c.confidence))
         guess = max(candidates, key=lambda c: c.confidence, default=None)

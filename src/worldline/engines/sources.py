@@ -12,7 +12,9 @@ from worldline.engines.base import EngineParts
 from worldline.engines.calibration import Calibration, Kind
 from worldline.kernels.base import Kernel, Proposal
 from worldline.memory import Memory, Transition, mask_foreign
+from worldline.memory.evidence import told_here
 from worldline.memory.index import environment_key, footprint_key
+from worldline.memory.transition import UNTOLD, footing, session_values
 from worldline.models.base import Message
 from worldline.models.context import estimate_tokens, turns_to_drop
 from worldline.types import Action, JsonDict, Observation, Origin, Turn, Usage, WorldSpec
@@ -79,6 +81,9 @@ class RecallSource:
         self._memory = memory
         self._world = world
         self._environment = environment_key(world)
+        self._values = session_values(world)
+        # Where the session has gone to since, only a kernel can tell.
+        self._unmoved = {key: value for key, value in self._values.items() if key != "cwd"}
         self._calibration = calibration
 
     def candidate(self, action: Action, kernel: Kernel | None) -> Candidate | None:
@@ -97,9 +102,25 @@ class RecallSource:
             sure=hit.kind != "action",
         )
 
+    def near(self, action: Action, kernel: Kernel | None, history: Sequence[Turn]) -> Candidate | None:
+        """Re-ground answers to recorded actions of the same shape; sure only where such answers were measured."""
+        stands = footing(kernel, action, self._values) if kernel is not None else UNTOLD
+        values = {**self._unmoved, "cwd": stands.cwd} if stands.cwd else self._unmoved
+        hit = self._memory.near(self._world.domain, action, values, stands, _session_text(history))
+        if hit is None:
+            return None
+        return Candidate(
+            observation=hit.observation,
+            origin=Origin.RECALLED,
+            confidence=self._calibration.confidence("near", (hit.trust_class,)) * hit.agreement,
+            evidence=f"re-grounded from recorded transition {hit.transition.id} ({hit.trust_class}, {hit.votes} alike)",
+            sure=self._calibration.measured("near"),
+        )
+
     def nearest(self, action: Action, k: int) -> list[Transition]:
-        """Return the `k` lexically nearest recorded transitions."""
-        return self._memory.nearest(self._world.domain, action, k)
+        """Return the `k` lexically nearest recorded transitions, told with the session's own values where they can."""
+        found = self._memory.nearest(self._world.domain, action, k)
+        return [told_here(transition, action, self._unmoved) for transition in found]
 
 
 class ModelSource:
@@ -174,9 +195,13 @@ def _notes(
     if partial is not None and partial.observation.text:
         notes["partial"] = partial.observation.text[:_STATE_CHARACTERS]
     if evidence:
-        here = action.render() + "".join(t.action.render() + t.observation.text for t in history)[-_SESSION_CHARACTERS:]
+        here = action.render() + _session_text(history)
         shown = [
             f"$ {t.action.render()}\n{mask_foreign(t.observation.text, here)}"[:_EVIDENCE_CHARACTERS] for t in evidence
         ]
         notes["evidence"] = "\n\n".join(shown)
     return notes
+
+
+def _session_text(history: Sequence[Turn]) -> str:
+    return "".join(turn.action.render() + turn.observation.text for turn in history)[-_SESSION_CHARACTERS:]

@@ -7,6 +7,10 @@ far the recorded situations resemble the asked one is kept apart, because trust 
 - `presence`: what their values name was there or absent alike;
 - `words`: nothing is known but the words.
 
+Values that name something differ more harmlessly than others (programs in quotes, patterns, numbers), on which an
+answer may depend in any way. So recordings that differ in names alone vote first, and those that differ in other
+values, called `free`, only where there are none.
+
 Below `state`, an answer holds only if no concrete value in it (number, path, hash, date) is left unexplained: it is
 among the asking session's values, or the same text came out of recordings with different values, which shows that
 it belongs to the shape and not to the recorded values.
@@ -14,8 +18,8 @@ it belongs to the shape and not to the recorded values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from worldline.memory.mask import foreign_values
@@ -43,12 +47,14 @@ class Near:
     """Share of them that gave this answer."""
     attested: bool
     """It came out of recordings with different values."""
+    free: bool
+    """Recorded and asked action differ in values that name nothing."""
 
     @property
     def trust_class(self) -> str:
         """The class its trust is measured by."""
         share = "unanimous" if self.agreement == 1 else "most" if self.agreement >= 0.5 else "some"
-        return f"{self.match} {'attested' if self.attested else 'once'} {share}"
+        return f"{self.match}{'-free' if self.free else ''} {'attested' if self.attested else 'once'} {share}"
 
 
 @dataclass(slots=True)
@@ -56,7 +62,7 @@ class _Group:
     observation: Observation
     first: Transition
     count: int = 0
-    slots: set[tuple[str, ...]] | None = None
+    slots: set[tuple[str, ...]] = field(default_factory=set)
 
 
 def best_near(
@@ -75,27 +81,36 @@ def best_near(
         The answer with most votes, the one recorded first among equals; None where none may be given.
     """
     asked = shape_of(action)
-    groups: dict[int, _Group] = {}
-    looked_at = 0
-    for transition, shape in _of_shape(found, asked):
-        looked_at += 1
-        observation = align(shape, asked, transition.values, values).observation(transition.observation)
-        if observation is None:
-            continue
-        group = groups.setdefault(answer_key(observation), _Group(observation, transition, slots=set()))
-        group.count += 1
-        assert group.slots is not None
-        group.slots.add(shape.slots)
     own = "\n".join([action.render(), *values.values(), here])
-    for group in sorted(groups.values(), key=lambda g: -g.count):
-        attested = len(group.slots or ()) > 1
+    named: list[tuple[Transition, Shape]] = []
+    free: list[tuple[Transition, Shape]] = []
+    for transition in found:
+        shape = shape_of(transition.action)
+        if shape.key == asked.key and len(shape.slots) == len(asked.slots):
+            (free if _differs_freely(shape, asked, transition.presence) else named).append((transition, shape))
+    voters = named or free
+    for group in _groups(voters, asked, values):
+        attested = len(group.slots) > 1
         if match == "state" or attested or not foreign_values(group.observation.text, own):
-            return Near(group.observation, group.first, match, looked_at, group.count / looked_at, attested)
+            share = group.count / len(voters)
+            return Near(group.observation, group.first, match, len(voters), share, attested, free=not named)
     return None
 
 
-def _of_shape(found: Iterable[Transition], asked: Shape) -> Iterable[tuple[Transition, Shape]]:
-    for transition in found:
-        shape = shape_of(transition.action)
-        if shape.key == asked.key and shape.key:
-            yield transition, shape
+def _groups(voters: Sequence[tuple[Transition, Shape]], asked: Shape, values: Mapping[str, str]) -> list[_Group]:
+    """Re-ground and put equal answers together, the most frequent first."""
+    groups: dict[int, _Group] = {}
+    for transition, shape in voters:
+        observation = align(shape, asked, transition.values, values).observation(transition.observation)
+        if observation is None:
+            continue
+        group = groups.setdefault(answer_key(observation), _Group(observation, transition))
+        group.count += 1
+        group.slots.add(shape.slots)
+    return sorted(groups.values(), key=lambda group: -group.count)
+
+
+def _differs_freely(recorded: Shape, asked: Shape, presence: str | None) -> bool:
+    """Whether two actions of one shape differ in a value that names nothing; names are those with a presence."""
+    marks = presence or "." * len(asked.slots)
+    return any(a != b and mark == "." for a, b, mark in zip(recorded.slots, asked.slots, marks, strict=True))

@@ -9,8 +9,7 @@ ambiguous, or the observation is not plain text, there is no re-grounding.
 from __future__ import annotations
 
 import posixpath
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,19 +34,19 @@ class Substitution:
 
     def text(self, text: str) -> str | None:
         """Apply it to a text; None where an ambiguous value stands in it."""
-        pattern = self._pattern()
-        if pattern is None:
+        found = [place for word in (*self.values, *self.ambiguous) if word in text for place in _places(word, text)]
+        if not found:
             return text
-        failed = False
-
-        def replace(match: re.Match[str]) -> str:
-            nonlocal failed
-            value = match.group(0)
-            failed = failed or value in self.ambiguous
-            return self.values.get(value, value)
-
-        done = pattern.sub(replace, text)
-        return None if failed else done
+        done, position = [], 0
+        for start, length in sorted(found, key=lambda place: (place[0], -place[1])):
+            if start < position:
+                continue  # inside a longer value
+            word = text[start : start + length]
+            if word in self.ambiguous:
+                return None
+            done += [text[position:start], self.values[word]]
+            position = start + length
+        return "".join([*done, text[position:]])
 
     def observation(self, observation: Observation) -> Observation | None:
         """Apply it to all parts of an observation.
@@ -84,12 +83,6 @@ class Substitution:
             return {key: self._data(item) for key, item in value.items()}
         return value
 
-    def _pattern(self) -> re.Pattern[str] | None:
-        words = sorted({*self.values, *self.ambiguous}, key=lambda word: (-len(word), word))
-        if not words:
-            return None
-        return re.compile("|".join(_bounded(word) for word in words))
-
 
 class _AmbiguousError(Exception):
     """A value would have to become two different ones."""
@@ -99,11 +92,20 @@ def _in_order(observation: Observation) -> bool:
     return observation.text == (observation.stdout or "") + (observation.stderr or "")
 
 
-def _bounded(word: str) -> str:
-    """A value counts only as a word of its own, so that `a` is not found in `cat`."""
-    before = r"(?<!\w)" if re.match(r"\w", word) else ""
-    after = r"(?!\w)" if re.search(r"\w\Z", word) else ""
-    return f"{before}{re.escape(word)}{after}"
+def _places(word: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where a value stands as a word of its own, so that `a` is not found in `cat`; start and length."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        joined_before = start > 0 and _in_word(text[start - 1]) and _in_word(word[0])
+        joined_after = end < len(text) and _in_word(text[end]) and _in_word(word[-1])
+        if not (joined_before or joined_after):
+            yield start, len(word)
+        start = text.find(word, start + 1)
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def align(recorded: Shape, asked: Shape, then: Mapping[str, str], now: Mapping[str, str]) -> Substitution:

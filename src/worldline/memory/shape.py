@@ -6,9 +6,10 @@ places; the values that differ are *slots*. A value that occurs twice is one slo
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,13 +30,63 @@ _TOKEN = re.compile(
     r"|(?P<other>.)",
     re.DOTALL,
 )
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
-_OPTION = re.compile(r"(-{1,2}[A-Za-z][\w-]*)(?:=(.+))?\Z", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z").match
+_PATTERN = re.compile(r"[*?\[\]$`^\\]").search
+_BLANK = re.compile(r"\s").search
+_UNUSUAL = re.compile(r"[\s\d*?\[\]$`^\\]").search
+_OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*\Z").match
+_ASSIGNS = re.compile(r"[A-Za-z_]\w*=").match
+_MARKS = re.compile(r"[\x01\x02]").search
+"""Characters that mark slots in a shape's key; no action worth re-grounding holds them."""
 _OPENERS = frozenset({"|", "||", "&&", ";", "&", "(", ";;", "\n"})
-_KEYWORDS = frozenset("if then elif else fi for in do done while until case esac function time ! { } [ [[".split())
-_PREFIXES = frozenset("sudo env exec command builtin nohup nice xargs".split())
+_KEYWORDS = frozenset(
+    [
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "for",
+        "in",
+        "do",
+        "done",
+        "while",
+        "until",
+        "case",
+        "esac",
+        "function",
+        "time",
+        "!",
+        "{",
+        "}",
+        "[",
+        "[[",
+    ]
+)
+_PREFIXES = frozenset(["sudo", "env", "exec", "command", "builtin", "nohup", "nice", "xargs"])
 _WITH_SUBCOMMANDS = frozenset(
-    "git pip pip3 apt apt-get docker npm yarn cargo go systemctl kubectl conda brew dnf yum poetry uv gh aws".split()
+    [
+        "git",
+        "pip",
+        "pip3",
+        "apt",
+        "apt-get",
+        "docker",
+        "npm",
+        "yarn",
+        "cargo",
+        "go",
+        "systemctl",
+        "kubectl",
+        "conda",
+        "brew",
+        "dnf",
+        "yum",
+        "poetry",
+        "uv",
+        "gh",
+        "aws",
+    ]
 )
 
 
@@ -64,71 +115,56 @@ class _Slots:
 
     def place(self, value: str) -> str:
         number = self.values.setdefault(value, len(self.values))
-        return f"\x01{number}{_kind(value)}\x01"
-
-
-def _kind(value: str) -> str:
-    if _NUMBER.match(value):
-        return "n"
-    if any(char in value for char in "*?[]$`^\\"):
-        return "p"
-    return "w" if not any(char.isspace() for char in value) else "t"
+        kind = "w"
+        if _UNUSUAL(value) is not None:
+            kind = "n" if _NUMBER(value) else "p" if _PATTERN(value) else "t" if _BLANK(value) else "w"
+        return f"\x01{number}{kind}\x01"
 
 
 @lru_cache(maxsize=4096)
 def _shape_of_text(text: str) -> Shape:
-    if len(text) > _MAX_CHARACTERS:
+    if len(text) > _MAX_CHARACTERS or _MARKS(text):
         return Shape("", ())
     slots = _Slots()
-    key = "".join(_pieces(text, slots))
-    return _finished(key, slots)
+    return _finished("".join(_pieces(text, slots)), slots)
 
 
-def _pieces(text: str, slots: _Slots) -> Iterator[str]:
+def _pieces(text: str, slots: _Slots) -> list[str]:
     expect_program, subcommand = True, False
+    pieces = []
     for match in _TOKEN.finditer(text):
         kind, token = match.lastgroup, match.group(0)
         if kind == "blank":
             if "\n" in token:
-                expect_program, subcommand = True, False
-                yield "\n"
+                expect_program, subcommand, token = True, False, "\n"
             else:
-                yield " "
+                token = " "
         elif kind == "quoted":
-            yield token[0] + slots.place(token[1:-1]) + token[0] if len(token) > 2 else token
+            token = token[0] + slots.place(token[1:-1]) + token[0] if len(token) > 2 else token
             expect_program = subcommand = False
         elif kind == "word":
-            yield _word(token, slots, literal=expect_program or subcommand)
-            subcommand = expect_program and token in _WITH_SUBCOMMANDS
-            expect_program = expect_program and (token in _KEYWORDS or token in _PREFIXES or _assigns(token))
-        else:
-            yield token
-            if token in _OPENERS:
-                expect_program, subcommand = True, False
-
-
-def _assigns(token: str) -> bool:
-    return re.match(r"[A-Za-z_]\w*=", token) is not None
+            program, after = expect_program, subcommand
+            subcommand = program and token in _WITH_SUBCOMMANDS
+            expect_program = program and (token in _KEYWORDS or token in _PREFIXES or _ASSIGNS(token) is not None)
+            token = _word(token, slots, literal=program or after)
+        elif token in _OPENERS:
+            expect_program, subcommand = True, False
+        pieces.append(token)
+    return pieces
 
 
 def _word(token: str, slots: _Slots, *, literal: bool) -> str:
-    if _assigns(token):
+    if "=" in token and (_ASSIGNS(token) or token[0] == "-"):
         name, _, value = token.partition("=")
         return f"{name}={slots.place(value)}" if value else token
-    if literal or token in _KEYWORDS:
+    if literal or token in _KEYWORDS or (token[0] == "-" and _OPTION(token)):
         return token
-    option = _OPTION.match(token)
-    if option is not None:
-        name, value = option.groups()
-        return f"{name}={slots.place(value)}" if value else token
     return slots.place(token)
 
 
 @lru_cache(maxsize=4096)
 def _shape_of_call(name: str, arguments: str) -> Shape:
-    import json
-
-    if len(arguments) > _MAX_CHARACTERS:
+    if len(arguments) > _MAX_CHARACTERS or _MARKS(name):
         return Shape("", ())
     slots = _Slots()
     return _finished(f"\x02{name}\x02{canonical_json(_emptied(json.loads(arguments), slots))}", slots)

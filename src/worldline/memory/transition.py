@@ -113,8 +113,9 @@ def footprint_key(footprint: Mapping[str, str] | None) -> str | None:
 
 def answer_key(observation: Observation) -> int:
     """Hash what makes two answers the same."""
+    streams = "-" if observation.stdout is None else f"+{len(observation.stdout)}"
     raw = "" if observation.raw is None else content_id(observation.raw)
-    return short_hash(observation.text, repr(observation.stdout), repr(observation.exit_code), raw)
+    return short_hash(f"{streams}/{observation.exit_code}/{raw}", observation.text, observation.stdout or "")
 
 
 def session_values(world: WorldSpec) -> dict[str, str]:

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -257,8 +258,21 @@ class MemoryWriter:
             known.add(p.key)
             place = self._place(p)
             rows.append(
-                (number, p.key, actions[p.domain, p.action], p.footprint, place, p.answer, votes[p.key], p.trajectory)
-                + (p.turn, p.shape, p.state, p.presence, files.squeeze(p.observation))
+                (
+                    number,
+                    p.key,
+                    actions[p.domain, p.action],
+                    p.footprint,
+                    place,
+                    p.answer,
+                    votes[p.key],
+                    p.trajectory,
+                    p.turn,
+                    p.shape,
+                    p.state,
+                    p.presence,
+                    files.squeeze(p.observation),
+                )
             )
             number += 1
         self._db.executemany(f"INSERT INTO transitions VALUES ({','.join('?' * 13)})", rows)
@@ -298,17 +312,18 @@ def _content_key(trajectory: Trajectory) -> str:
 
 def _pend(transition: Transition, trajectory: int, turn: int) -> _Pending:
     action, observation = files.pack_action(transition.action), files.pack_observation(transition.observation)
-    surroundings = json.dumps([transition.environment, dict(sorted(transition.values.items()))])
+    surroundings = _surroundings(transition.environment, tuple(sorted(transition.values.items())))
     told = [surroundings, repr(transition.footprint), repr(transition.state), repr(transition.presence)]
     identity = hashlib.blake2b(digest_size=8)
     for part in (transition.domain.encode(), action, "\0".join(told).encode("utf-8", "surrogatepass"), observation):
         identity.update(len(part).to_bytes(8, "big") + part)
+    text = transition.action.render()
     shape = shape_of(transition.action)
     shaped = shape.key != "" and len(observation) <= _LONGEST_SHAPED and _plain(transition)
     return _Pending(
         key=int.from_bytes(identity.digest(), "big", signed=True),
         domain=transition.domain,
-        text=transition.action.render(),
+        text=text,
         action=action,
         footprint=files.stored_key(transition.footprint),
         environment=files.stored_key(transition.environment),
@@ -321,6 +336,11 @@ def _pend(transition: Transition, trajectory: int, turn: int) -> _Pending:
         presence=transition.presence,
         observation=observation,
     )
+
+
+@lru_cache(maxsize=1024)
+def _surroundings(environment: str, values: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps([environment, dict(values)])
 
 
 def _plain(transition: Transition) -> bool:
