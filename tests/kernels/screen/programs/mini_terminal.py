@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from typing import Any
 
 import pyte
 
-from worldline.kernels.screen.programs import PROGRAMS
+from worldline.kernels.screen.programs import find_program
 from worldline.kernels.screen.programs.base import Operator, Run, Shown
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.kernel import ShellKernel
@@ -85,7 +86,7 @@ class KernelHost:
         return node.content
 
     def _node(self, path: str) -> Any:
-        full = path if path.startswith("/") else f"{self.cwd}/{path}"
+        full = posixpath.normpath(posixpath.join(self.cwd, path))
         return self.kernel._settled.table.nodes.get(full)
 
     def write(self, path: str, data: bytes) -> None:
@@ -149,9 +150,7 @@ class MiniTerminal:
         lexer = shlex.shlex(line, posix=True, punctuation_chars="<>|")
         lexer.whitespace_split = True
         words = [Operator(word) if OPERATORS.fullmatch(word) else word for word in lexer]
-        starter = PROGRAMS.get(words[0].rpartition("/")[2]) if words else None
-        starter = starter or (PROGRAMS.get("./") if words and "/" in words[0] else None)
-        self.program = starter(words) if starter is not None else None
+        self.program = find_program(words, self.host) if words else None
         if self.program is not None:
             self.show(self.program.start(self.host))
         else:
@@ -167,4 +166,5 @@ class MiniTerminal:
         self.echo = shown.echo
         if shown.ended:
             self.program = None
+            self.host.run(f"(exit {shown.status})")
             self.write(("\n" if newline else "") + PROMPT)

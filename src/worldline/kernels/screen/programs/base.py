@@ -121,9 +121,9 @@ class Operator(str):
     __slots__ = ()
 
 
-Starter = Callable[[Sequence[str]], "Program | None"]
+Starter = Callable[[Sequence[str], Host], "Program | None"]
 """Builds the program for a simple command's words, or None where it would not take the terminal (`bc < file`, `cat f`);
-the command is then run by the shell kernel.
+the command is then run by the shell kernel. The host is only asked: nothing is changed before `start`.
 
 The words are those after expansions and quote removal. Redirections and pipes stay in their places as words of their
 own (`cat > notes.txt` is `["cat", ">", "notes.txt"]`, `sort | uniq -c` is `["sort", "|", "uniq", "-c"]`), each operator

@@ -81,7 +81,7 @@ class Calculator:
         return Shown("\n(interrupt) use quit to exit.\n")
 
 
-def bc_program(words: Sequence[str]) -> Program | None:
+def bc_program(words: Sequence[str], host: Host) -> Program | None:
     """Build the program for `bc` and its files."""
     if any(isinstance(word, Operator) for word in words) or {"-h", "--help", "-v", "--version"} & set(words):
         return None

@@ -165,7 +165,7 @@ class Filter:
         return Shown(run.text[len(shown) :], ended=True, status=run.status, unknown=doubt)
 
 
-def filter_program(words: Sequence[str]) -> Program | None:
+def filter_program(words: Sequence[str], host: Host) -> Program | None:
     """Build the program for a filter or a pipe of filters."""
     parts = split_pipes(words)
     if not all(parts):

@@ -95,7 +95,7 @@ def _ends(text: str) -> bool:
     return last in ("go", "/") and "\n" in text.strip()
 
 
-def sqlite_program(words: Sequence[str]) -> Program | None:
+def sqlite_program(words: Sequence[str], host: Host) -> Program | None:
     """Build the program for `sqlite3` without SQL on its command line."""
     if any(isinstance(word, Operator) for word in words):
         return None
