@@ -24,6 +24,7 @@ _SDK_KNOWN = frozenset(
     {"id", "timestamp", "source", "kind", "thought", "reasoning_content", "action", "tool_name", "tool_call_id"}
     | {"tool_call", "llm_response_id", "observation", "action_id", "error", "extended_content"}
 )
+_OBSERVATION_KNOWN = frozenset({"content", "output", "error", "kind", "is_error", "exit_code", "command", "timeout"})
 _OLDER_KNOWN = frozenset(
     {"id", "timestamp", "source", "message", "cause", "action", "observation", "args", "content", "extras", "success"}
     | {"tool_call_metadata", "llm_metrics"}
@@ -174,16 +175,11 @@ class _Sdk:
 
     def _observation(self, given: JsonDict) -> tuple[Observation, JsonDict]:
         found = next((given[key] for key in ("content", "output", "error") if parts_text(given.get(key))), "")
-        metadata = mapping_of(given.get("metadata"))
-        code = given.get("exit_code", None)
-        code = metadata.get("exit_code") if code is None else code
-        rest = {
-            key: item for key, item in given.items() if key not in ("content", "output", "error", "kind", "is_error")
-        }
-        rest = {key: item for key, item in rest.items() if item not in _NOTHING and key != "exit_code"}
-        rest.pop("command", None)
+        code = given.get("exit_code")
+        code = mapping_of(given.get("metadata")).get("exit_code") if code is None else code
+        rest = {key: item for key, item in given.items() if key not in _OBSERVATION_KNOWN and _says(item)}
         if given.get("timeout") is True:
-            rest = {**{key: item for key, item in rest.items() if key != "timeout"}, "timed_out": True}
+            rest["timed_out"] = True
         return _ended(merged_text(found), code, given.get("is_error", given.get("error") is True or None)), rest
 
     def said(self, event: JsonDict) -> str:
