@@ -14,6 +14,7 @@ import resource
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -221,13 +222,11 @@ def _timed(kind: str, ask: Callable[[Trajectory, Action, Footing], bool], querie
 
 
 def _versions() -> dict[str, str]:
-    import tantivy
-
     return {
         "worldline": __version__,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
-        "tantivy": str(tantivy.__version__),
+        "tantivy": version("tantivy"),
         "machine": platform.machine(),
     }
 

@@ -13,7 +13,15 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from worldline.cli.options import chosen_model, json_file_option, model_option, write_json
+from worldline.cli.memory import bench_memory
+from worldline.cli.options import (
+    chosen_memory,
+    chosen_model,
+    json_file_option,
+    memory_option,
+    model_option,
+    write_json,
+)
 from worldline.errors import require_extra
 from worldline.types import Trajectory
 
@@ -26,6 +34,9 @@ __all__ = ["bench"]
 @click.group()
 def bench() -> None:
     """Measure how faithful a world model is."""
+
+
+bench.add_command(bench_memory)
 
 
 @bench.command("real")
@@ -55,6 +66,7 @@ def bench() -> None:
 @click.option("--failures", is_flag=True, help="Also count the last engine's wrong answers by program.")
 @click.option("--plot", "plot_file", type=click.Path(path_type=Path, dir_okay=False), help="Also draw it to FILE.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap and of sampling.")
+@memory_option
 @model_option
 @json_file_option
 def real(
@@ -71,6 +83,7 @@ def real(
     failures: bool,
     plot_file: Path | None,
     seed: int,
+    memory_folder: Path | None,
     model: str | None,
     models: Path | None,
     model_cache: Path | None,
@@ -85,7 +98,6 @@ def real(
     from worldline.bench.suite import DEFAULT_ENGINES, load_suite, measure
     from worldline.bench.table import failure_table, fidelity_table
     from worldline.engines import EngineOptions, EngineParts
-    from worldline.memory.shipped import shipped_memory
     from worldline.models.base import Sampling
     from worldline.worlds import load_world_file
 
@@ -99,7 +111,7 @@ def real(
         offline_only=offline_only,
         skip_bad=skip_bad,
     )
-    memory = shipped_memory(domain)
+    memory = chosen_memory(memory_folder, domain)
     names = [*(engines or DEFAULT_ENGINES), *(["real"] if ceiling else [])]
     parts = EngineParts(
         model=chosen_model(model, models, model_cache), memory=memory, sampling=Sampling(seed=seed) if model else None

@@ -12,20 +12,38 @@ from worldline.cli.text import json_text, print_text
 from worldline.errors import StorageError, boundary
 
 if TYPE_CHECKING:
+    from worldline.memory import Memory
     from worldline.models import ChatModel
 
-__all__ = ["chosen_model", "json_file_option", "json_flag", "model_option", "write_json"]
+__all__ = [
+    "chosen_memory",
+    "chosen_model",
+    "json_file_option",
+    "json_flag",
+    "memory_option",
+    "model_option",
+    "write_json",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def model_option(function: F) -> F:
-    """Add `--model`, `--models` and `--model-cache`; `chosen_model` reads them."""
+    """Add `--model`, `--models`, `--model-cache`, which `chosen_model` reads, and `--prompts`."""
     file = click.Path(path_type=Path, dir_okay=False)
     options = (
-        click.option("--model", metavar="URL#NAME", help="URL#NAME, a name from models.yaml, or scripted:FILE."),
+        click.option(
+            "--model",
+            metavar="URL#NAME",
+            help="URL#NAME, a name from models.yaml, local[:NAME or PATH], or scripted:FILE.",
+        ),
         click.option("--models", type=file, help="Models file instead of the usual ones."),
         click.option("--model-cache", type=file, help="Keep answers in FILE and never ask the same twice."),
+        click.option(
+            "--prompts",
+            type=click.Path(path_type=Path, exists=True, file_okay=False),
+            help="Folder whose system.j2, notes.j2 or suffix.j2 replace the built-in prompts.",
+        ),
     )
     for option in reversed(options):
         function = option(function)
@@ -41,6 +59,25 @@ def chosen_model(model: str | None, models: Path | None, cache: Path | None) -> 
     from worldline.models.config import resolve_model
 
     return resolve_model(model, models=models, cache=cache) if model else None
+
+
+def memory_option(function: F) -> F:
+    """Add `--memory DIR`; `chosen_memory` reads it."""
+    kind = click.Path(path_type=Path, file_okay=False)
+    text = "Recorded transitions: a directory of `worldline memory build` instead of those that ship."
+    return click.option("--memory", "memory_folder", metavar="DIR", type=kind, help=text)(function)
+
+
+def chosen_memory(folder: Path | None, domain: str) -> Memory:
+    """Open the memory that :func:`memory_option` names; the shipped one of the domain where there is none.
+
+    Raises:
+        StorageError: The directory is no memory, damaged, or of another version.
+    """
+    from worldline.memory import Memory
+    from worldline.memory.shipped import shipped_memory
+
+    return Memory.open(folder) if folder is not None else shipped_memory(domain)
 
 
 def json_file_option(function: F) -> F:

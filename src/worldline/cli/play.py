@@ -12,7 +12,7 @@ import click
 import platformdirs
 from rich.console import Console
 
-from worldline.cli.options import chosen_model, json_flag, model_option
+from worldline.cli.options import chosen_memory, chosen_model, json_flag, memory_option, model_option
 from worldline.cli.text import json_text, print_text, visible
 from worldline.errors import ActionError, InputError, SessionError, StorageError, WorldlineError
 from worldline.models.base import Sampling
@@ -50,6 +50,7 @@ __all__ = ["play"]
     help="Where no source is sure: give the best guess, refuse the step, or ask a real shell in the sandbox.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of control rules and sampling.")
+@memory_option
 @model_option
 @json_flag
 def play(
@@ -63,9 +64,11 @@ def play(
     min_confidence: float,
     on_abstain: str,
     seed: int,
+    memory_folder: Path | None,
     model: str | None,
     models: Path | None,
     model_cache: Path | None,
+    prompts: Path | None,
     as_json: bool,
 ) -> None:
     """Run a simulated world: type actions, or give --actions FILE.
@@ -78,11 +81,13 @@ def play(
     chat = chosen_model(model, models, model_cache)
     sampling = Sampling(seed=seed) if chat is not None else None
     settings = {
+        "memory": chosen_memory(memory_folder, domain) if memory_folder is not None else "shipped",
         "model": chat,
         "sampling": sampling,
         "min_confidence": min_confidence,
         "on_abstain": on_abstain,
         "seed": seed,
+        "prompts": prompts,
     }
     session = _open(domain, world_file, engine, session_id, log, settings)
     try:
@@ -112,7 +117,8 @@ def _open(
         if world_file is not None and World.load(world_file).spec != record.world:
             raise SessionError(f"session {session_id} was started from another world", hint="choose another name")
         real = _reality(record.world, str(record.options.get("on_abstain")))
-        return World.resume(session_id, log, model=settings["model"], sampling=settings["sampling"], real=real)
+        kept = {key: settings[key] for key in ("memory", "model", "sampling")}
+        return World.resume(session_id, log, real=real, **kept)
     world = World.load(world_file) if world_file else World(WorldSpec(domain=domain))
     if world.spec.domain != domain:
         raise InputError(f"{world_file}: a world of domain {world.spec.domain}, not {domain}")

@@ -15,7 +15,7 @@ from worldline.memory.transition import Transition, short_hash
 from worldline.memory.words import WordIndex
 from worldline.types import Observation
 
-__all__ = ["DiskStore"]
+__all__ = ["DiskStore", "connect"]
 
 _CACHE_KIB = 64 * 1024
 _ANSWERS_LIMIT = 2000
@@ -42,7 +42,7 @@ class DiskStore:
         if not (folder / files.DATABASE).is_file():
             raise StorageError(f"{folder}: no memory directory", hint="make one with `worldline memory build`")
         with files.guard(folder, "opening"):
-            self._db = _connect(folder / files.DATABASE)
+            self._db = connect(folder / files.DATABASE)
             files.check_version(self._db, folder)
             self._db.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         self._words: WordIndex | None = None
@@ -119,7 +119,7 @@ class DiskStore:
             return self._db.execute(query, values).fetchall()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     """Open read-only; a place where not even the lock files of readers can be made is taken as unchanging."""
     plain = f"file:{quote(str(path.absolute()))}?mode=ro"
     for address in (plain, f"{plain}&immutable=1"):

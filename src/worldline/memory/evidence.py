@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from worldline.memory.reground import align
 from worldline.memory.shape import shape_of
 from worldline.memory.transition import Transition
-from worldline.types import Action
+from worldline.types import Action, Turn
 
-__all__ = ["told_here"]
+__all__ = ["session_text", "told_here"]
+
+_SESSION_CHARACTERS = 200_000
+
+
+def session_text(history: Sequence[Turn]) -> str:
+    """Return what the asking session has shown so far, the last of it where it is long."""
+    return "".join(turn.action.render() + turn.observation.text for turn in history)[-_SESSION_CHARACTERS:]
 
 
 def told_here(transition: Transition, action: Action, values: Mapping[str, str]) -> Transition:

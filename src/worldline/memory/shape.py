@@ -39,55 +39,11 @@ _ASSIGNS = re.compile(r"[A-Za-z_]\w*=").match
 _MARKS = re.compile(r"[\x01\x02]").search
 """Characters that mark slots in a shape's key; no action worth re-grounding holds them."""
 _OPENERS = frozenset({"|", "||", "&&", ";", "&", "(", ";;", "\n"})
-_KEYWORDS = frozenset(
-    [
-        "if",
-        "then",
-        "elif",
-        "else",
-        "fi",
-        "for",
-        "in",
-        "do",
-        "done",
-        "while",
-        "until",
-        "case",
-        "esac",
-        "function",
-        "time",
-        "!",
-        "{",
-        "}",
-        "[",
-        "[[",
-    ]
-)
-_PREFIXES = frozenset(["sudo", "env", "exec", "command", "builtin", "nohup", "nice", "xargs"])
-_WITH_SUBCOMMANDS = frozenset(
-    [
-        "git",
-        "pip",
-        "pip3",
-        "apt",
-        "apt-get",
-        "docker",
-        "npm",
-        "yarn",
-        "cargo",
-        "go",
-        "systemctl",
-        "kubectl",
-        "conda",
-        "brew",
-        "dnf",
-        "yum",
-        "poetry",
-        "uv",
-        "gh",
-        "aws",
-    ]
-)
+_KEYWORDS = frozenset({"if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case", "esac"})
+_KEYWORDS |= {"function", "time", "!", "{", "}", "[", "[["}
+_PREFIXES = frozenset({"sudo", "env", "exec", "command", "builtin", "nohup", "nice", "xargs"})
+_WITH_SUBCOMMANDS = frozenset({"git", "pip", "pip3", "apt", "apt-get", "docker", "npm", "yarn", "cargo", "go", "dnf"})
+_WITH_SUBCOMMANDS |= {"systemctl", "kubectl", "conda", "brew", "yum", "poetry", "uv", "gh", "aws"}
 
 
 @dataclass(frozen=True, slots=True)

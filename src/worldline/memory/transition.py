@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ValidationError
 
 from worldline.domains import DOMAINS, get_domain
+from worldline.errors import ConfigError, KernelError
 from worldline.kernels.base import Kernel
 from worldline.memory.shape import general_footprint, presence, shape_of
 from worldline.types import Action, Observation, Trajectory, WorldSpec, content_id
@@ -159,10 +160,16 @@ def footing(kernel: Kernel, action: Action, values: Mapping[str, str]) -> Footin
 
 
 def follow(trajectory: Trajectory, kernel_for: Callable[[WorldSpec], Kernel] | None) -> list[Footing]:
-    """Return what every turn of a trajectory stood on, by letting a kernel follow it."""
-    if kernel_for is None:
+    """Return what every turn of a trajectory stood on, by letting a kernel follow it.
+
+    Where there is no kernel for its world, nothing is told.
+    """
+    try:
+        kernel = kernel_for(trajectory.world) if kernel_for is not None else None
+    except (ConfigError, KernelError):
+        kernel = None
+    if kernel is None:
         return [UNTOLD] * len(trajectory.turns)
-    kernel = kernel_for(trajectory.world)
     values = session_values(trajectory.world)
     try:
         found = []

@@ -256,24 +256,9 @@ class MemoryWriter:
             if p.key in known:
                 continue
             known.add(p.key)
-            place = self._place(p)
-            rows.append(
-                (
-                    number,
-                    p.key,
-                    actions[p.domain, p.action],
-                    p.footprint,
-                    place,
-                    p.answer,
-                    votes[p.key],
-                    p.trajectory,
-                    p.turn,
-                    p.shape,
-                    p.state,
-                    p.presence,
-                    files.squeeze(p.observation),
-                )
-            )
+            found = (actions[p.domain, p.action], p.footprint, self._place(p), p.answer, votes[p.key])
+            where = (p.trajectory, p.turn, p.shape, p.state, p.presence, files.squeeze(p.observation))
+            rows.append((number, p.key, *found, *where))
             number += 1
         self._db.executemany(f"INSERT INTO transitions VALUES ({','.join('?' * 13)})", rows)
         self._next_transition = number

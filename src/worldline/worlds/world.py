@@ -92,11 +92,12 @@ class World:
         *,
         model: ChatModel | str | None = None,
         sampling: Sampling | None = None,
-        memory: Memory | Literal["shipped"] | None = "shipped",
+        memory: Memory | Path | Literal["shipped"] | None = "shipped",
         calibration: Calibration | None = None,
         script: tuple[str | Observation, ...] | list[str | Observation] = (),
         trajectory: Trajectory | None = None,
         real: RealEnvironment | None = None,
+        prompts: str | Path | None = None,
         store: EventStore | str | Path | None = None,
         **options: Any,
     ) -> tuple[EngineOptions, EngineParts, EventStore]:
@@ -106,16 +107,19 @@ class World:
             engine: The engine's name; decides which parts are loaded.
             model: A chat model, `URL#NAME`, or a name from models.yaml.
             sampling: Sampling settings of the model.
-            memory: Recorded transitions; by default those that ship with the package.
+            memory: Recorded transitions, or a directory of them (`worldline memory build`); by default those that
+                ship with the package.
             calibration: Measured trust; by default the one that ships with the package.
             script: Answers of the scripted engine.
             trajectory: What the replay engine repeats.
             real: The real environment behind `on_abstain="real"`.
+            prompts: Folder whose prompt templates replace the domain's own.
             store: Event log, or its file; by default in memory.
             **options: Fields of :class:`EngineOptions`.
 
         Raises:
             ConfigError: An option is unknown or has a wrong value.
+            StorageError: The memory directory is none, damaged, or of another version.
         """
         try:
             checked = EngineOptions.model_validate(options)
@@ -123,6 +127,8 @@ class World:
             raise ConfigError(f"session options: {exc}") from exc
         if memory == "shipped":
             memory = shipped_memory(self.spec.domain) if engine in ("grounded", "recall") else None
+        elif isinstance(memory, Path):
+            memory = Memory.open(memory)
         parts = EngineParts(
             model=resolve_model(model) if isinstance(model, str) else model,
             sampling=sampling,
@@ -131,5 +137,6 @@ class World:
             script=tuple(script),
             trajectory=trajectory,
             real=real,
+            prompts=Path(prompts) if prompts is not None else None,
         )
         return checked, parts, store if isinstance(store, EventStore) else EventStore(store)
