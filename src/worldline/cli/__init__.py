@@ -19,6 +19,7 @@ _COMMANDS = {
     "export": "worldline.cli.trajectories:export_command",
     "import": "worldline.cli.importing:import_command",
     "inspect": "worldline.cli.trajectories:inspect_command",
+    "memory": "worldline.cli.memory:memory",
     "play": "worldline.cli.play:play",
     "record": "worldline.cli.record:record",
 }
