@@ -10,8 +10,8 @@ from worldline.types import WorldSpec
 
 __all__ = ["KERNELS", "Kernel", "Proposal", "build_kernel"]
 
-KERNELS = Registry("kernel", "worldline.kernels", {"terminal": "worldline.kernels.shell:ShellKernel"})
-"""Kernel classes by domain; each is called with a world."""
+KERNELS = Registry("kernel", "worldline.kernels", {"terminal": "worldline.kernels.screen:terminal_kernel"})
+"""What builds a kernel, by domain; each is called with a world."""
 
 
 def build_kernel(world: WorldSpec) -> Kernel:

@@ -26,6 +26,10 @@ class TerminalDomain:
     def __init__(self, prompts: Path | None = None) -> None:
         self._prompts = prompts
 
+    def with_prompts(self, prompts: Path) -> TerminalDomain:
+        """Return the same domain with the templates of a folder in place of the built-in ones."""
+        return TerminalDomain(prompts)
+
     def validate_state(self, state: JsonDict) -> JsonDict:
         """Check a world's `initial_state` against :class:`TerminalState` and fill in the defaults.
 
@@ -62,7 +66,8 @@ class TerminalDomain:
         """Read a model's answer (without its reasoning) as an observation."""
         shell = world.initial_state.get("shell")
         merged = bool(shell.get("merged", False)) if isinstance(shell, Mapping) else False
-        return answer.parse_answer(text, merged=merged)
+        merged = merged or world.initial_state.get("screen") is not None
+        return answer.parse_answer(text, merged=merged, screen=world.initial_state.get("screen") is not None)
 
 
 TERMINAL = TerminalDomain()

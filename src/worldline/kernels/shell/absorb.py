@@ -18,7 +18,16 @@ from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS, Script
 from worldline.kernels.shell.table import Node, Table, parents
 from worldline.types import Observation, TextField, encode
 
-__all__ = ["LARGEST_FILE", "Reading", "assigned", "read_off", "taint_repository", "taint_unknown", "taint_written"]
+__all__ = [
+    "LARGEST_FILE",
+    "Reading",
+    "assigned",
+    "enter",
+    "read_off",
+    "taint_repository",
+    "taint_unknown",
+    "taint_written",
+]
 
 LARGEST_FILE = 8_000_000
 """Bytes of a file that the shell library can hold; the content of larger ones counts as not known."""
@@ -191,7 +200,7 @@ def read_off(script: Script, reading: Reading, state: TerminalState, seen: Obser
     if command.name == "pwd" and not failed and stdout.startswith("/"):
         reading.cwd = stdout.rstrip("\n")
     elif command.name == "cd" and not failed and len(operands) <= 1 and operands != ["-"]:
-        _entered(reading, state, expand_path(operands[0] if operands else "~", reading.cwd, state.home), moment)
+        enter(reading, state, expand_path(operands[0] if operands else "~", reading.cwd, state.home), moment)
     elif command.name == "cat" and not options and len(operands) == 1:
         _printed(reading, state, expand_path(operands[0], reading.cwd, state.home), seen, failed, moment)
     elif command.name == "ls" and not failed and len(operands) <= 1:
@@ -199,7 +208,7 @@ def read_off(script: Script, reading: Reading, state: TerminalState, seen: Obser
         _listed(reading, state, place, options, stdout, moment)
 
 
-def _entered(reading: Reading, state: TerminalState, path: str, moment: datetime) -> None:
+def enter(reading: Reading, state: TerminalState, path: str, moment: datetime) -> None:
     """A directory that could be entered is there, with all above it."""
     place = ""
     for part in path.strip("/").split("/"):

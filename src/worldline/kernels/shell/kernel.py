@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from worldline.domains.terminal.compare import compare
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
 from worldline.kernels.shell import portrait
-from worldline.kernels.shell.absorb import Reading, assigned, read_off, taint_repository, taint_unknown, taint_written
+from worldline.kernels.shell.absorb import (
+    Reading,
+    assigned,
+    enter,
+    read_off,
+    taint_repository,
+    taint_unknown,
+    taint_written,
+)
 from worldline.kernels.shell.access import unsimulated
+from worldline.kernels.shell.builtins.shared.textio import restore
+from worldline.kernels.shell.files import KernelFiles
 from worldline.kernels.shell.machine import Limits, Machine, environment
 from worldline.kernels.shell.script import Script, read_script
 from worldline.kernels.shell.session import Settled
+from worldline.kernels.shell.step import Step
 from worldline.kernels.shell.table import Table, declared_table
 from worldline.kernels.shell.trial import Attempt, attempt
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, content_id
@@ -143,6 +155,7 @@ class ShellKernel:
             why="; ".join(found.doubts[:5]) or f"ran {', '.join(found.ran) or 'the shell'}",
             writes=found.written,
             ended=found.settled.ended,
+            details={"status": found.settled.status, "seconds": found.slept},
         )
         self._trial = Trial(action, proposal, found)
         return proposal
@@ -189,8 +202,8 @@ class ShellKernel:
         else:
             self._follow(self._trial, turn.observation)
 
-    def _follow(self, trial: Trial, seen: Observation) -> None:
-        """Settle a turn that went otherwise than the trial."""
+    def _follow(self, trial: Trial, seen: Observation, *, shown: bool = True) -> None:
+        """Settle a turn that went otherwise than the trial; `shown`: what it said was seen."""
         machine, before, found = self._ready(), self._settled, trial.attempt
         script = read_script(trial.action.command or "")
         foreseen = trial.proposal.observation
@@ -217,7 +230,7 @@ class ShellKernel:
             if script.features & {"substitution"} and not (kept and trial.proposal.known):
                 after.opaque = (*after.opaque, *sorted(f"${name}" for name in assigned(script)))
             reading.cwd = before.cwd
-            if not (found.limited and seen.text == foreseen.text):  # what a limit cut off shows nothing
+            if shown and not (found.limited and seen.text == foreseen.text):  # what a limit cut off shows nothing
                 read_off(script, reading, self.state, seen, after.clock)
             if reading.cwd == before.cwd and not _REFUSED.search(seen.text):
                 reading.cwd = after.cwd
@@ -270,6 +283,91 @@ class ShellKernel:
             self._machine = machine
             self._fresh = False
         return self._machine
+
+    # --- what a terminal needs of its shell
+
+    @property
+    def settled(self) -> Settled:
+        """The state that has been settled; not to be changed."""
+        return self._settled
+
+    def mark(self) -> tuple[Settled, Image]:
+        """Return the present state, to be gone back to by :meth:`go_back`."""
+        self.reject()
+        self._ready()
+        return self._settled, self._image
+
+    def go_back(self, mark: tuple[Settled, Image]) -> None:
+        """Take back everything since a mark was made."""
+        self.reject()
+        settled, image = mark
+        if self._settled is settled and self._image is image:
+            return
+        machine = self._ready()
+        machine.install(self._settled.table, settled.table)
+        if self._image is not image:
+            machine.restore_shell(image.take())
+        if machine.shell_state().cwd != settled.cwd:
+            machine.enter(settled.cwd)
+        self._settled, self._image = settled, image
+
+    def adjust(self, *, clock: datetime | None = None, status: int | None = None) -> None:
+        """Set the clock, or the status that `$?` shows."""
+        self.reject()
+        settled = self._settled
+        self._settled = replace(
+            settled,
+            clock=settled.clock if clock is None else clock,
+            status=settled.status if status is None else status,
+        )
+
+    def follow(self, command: str, cwd: str | None) -> None:
+        """Let the state follow a command of which nothing is known but the directory it ended in."""
+        self.reject()
+        self.propose(Action(name="bash", arguments={"command": command}))
+        if self._trial is not None:
+            self._follow(self._trial, Observation(truncated=True), shown=False)
+        if cwd is not None and cwd != self._settled.cwd:
+            machine = self._ready()
+            reading = Reading(self._settled.table.copy(), self._settled.cwd)
+            enter(reading, self.state, cwd, self._settled.clock)
+            before, self._settled = self._settled, replace(self._settled, table=reading.table, cwd=cwd, moved=True)
+            machine.install(before.table, reading.table)
+            machine.enter(cwd)
+            self._image = Image(machine)
+
+    def variable(self, name: str) -> str | None:
+        """The value of a shell variable."""
+        self.reject()
+        state = self._ready().shell_state()
+        return state.variables.get(name, state.env.get(name))
+
+    def read_file(self, path: str) -> bytes:
+        """Read a file as the session's user; a relative path is taken from the working directory.
+
+        Raises:
+            OSError: As reading it would.
+            Unknown: Its content is not known.
+        """
+        self.reject()
+        return restore(self._files(self._settled.table).read(path))
+
+    def write_file(self, path: str, data: bytes) -> None:
+        """Write a file as the session's user.
+
+        Raises:
+            OSError: As writing it would.
+            Unknown: It is not known whether it may be written.
+        """
+        self.reject()
+        table = self._settled.table.copy()
+        self._files(table).write(path, data)
+        self._settled = replace(self._settled, table=table)
+
+    def _files(self, table: Table) -> KernelFiles:
+        machine, settled = self._ready(), self._settled
+        step = Step(self.state, table, machine.stamps, settled.clock, umask=settled.umask, suspects=frozenset())
+        return step.files(machine.vfs, settled.cwd)
 
     # --- copies
 

@@ -127,6 +127,8 @@ _FEATURES = (
 """Shell features that carry a risk of their own, by a pattern over the text without its quoted parts."""
 
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.")
+_DOUBLE_KEPT = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\$`])*\"|\\.")
+"""Quoted parts in which nothing is substituted."""
 _RUNNERS = {
     "xargs": 0, "env": 0, "nice": 0, "nohup": 0, "timeout": 0, "time": 0, "command": 0, "exec": 0, "sudo": 0,
     "setsid": 0, "stdbuf": 0, "watch": 0, "parallel": 0, "chronic": 0, "ifne": 0, "ionice": 0, "builtin": 0,
@@ -176,6 +178,11 @@ class Script:
                 found[word[1]] = found.get(word[1], True) and both
         return frozenset(name for name, both in found.items() if both)
 
+    def shows(self, name: str) -> bool:
+        """Whether what a command writes reaches the shell's own output: it is in no pipe, substitution or file."""
+        shown, elsewhere = _outputs(self.text)
+        return name not in elsewhere if name in shown or name in elsewhere else not elsewhere
+
     def emptied(self) -> dict[str, frozenset[str]]:
         """Words of the files that the shell empties for each command, since its pipe's output goes there."""
         if ">" not in self.text or self.features & {"loop", "if", "subshell", "function", "substitution"}:
@@ -196,6 +203,33 @@ class Script:
     def names(self, name: str) -> bool:
         """Whether the text holds a word."""
         return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.text) is not None
+
+
+_SEPARATOR = re.compile(r"(\|\||&&|\||;|\n|\$\(|`|\(|\)|(?<![>&])&(?![>&]))")
+_TO_FILE = re.compile(r"(?<![2&])1?>(?!&2|\()|&>")
+
+
+@lru_cache(maxsize=512)
+def _outputs(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of the commands whose output the shell shows, and of those whose output goes elsewhere."""
+    shown, elsewhere = set(), set()
+    pieces = _SEPARATOR.split(_DOUBLE_KEPT.sub("q", text))
+    inside: list[bool] = []
+    for piece, separator in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+        found = re.match(r"\s*(?:(?:do|then|else|if|while|until|!|time|\{)\s+)*(?:\w+=\S*\s+)*([\w./\[-]+)", piece)
+        if found is not None:
+            hidden = any(inside) or separator == "|" or _TO_FILE.search(piece) is not None
+            (elsewhere if hidden else shown).add(found[1])
+        if separator in ("(", "$("):
+            inside.append(separator == "$(")
+        elif separator == ")" and inside:
+            inside.pop()
+        elif separator == "`":
+            if inside and inside[-1]:
+                inside.pop()
+            else:
+                inside.append(True)
+    return frozenset(shown), frozenset(elsewhere)
 
 
 @cache

@@ -174,6 +174,8 @@ class Step:
     errors: list[str] = field(default_factory=list)
     """What our commands wrote to their error streams, wherever these went."""
     slept: float = 0.0
+    shows: Callable[[str], bool] | None = None
+    """Tells whether a command's output goes to the terminal; None: there is no terminal."""
     jobs: tuple[Job, ...] = ()
     """Jobs in the background after the step."""
     ended: bool = True
@@ -317,7 +319,13 @@ def _call(step: Step, context: BuiltinContext, name: str) -> Call:
         step.umask,
         _runner(step, context),
         script=step.text,
+        columns=_columns(step, name),
     )
+
+
+def _columns(step: Step, name: str) -> int | None:
+    screen = step.state.screen
+    return screen.columns if screen is not None and step.shows is not None and step.shows(name) else None
 
 
 def _invoke(step: Step, call: Call, function: Builtin) -> Result:

@@ -66,6 +66,8 @@ class Attempt:
     """Variables, functions or options may have changed."""
     limited: bool = False
     """A limit of the kernel was reached."""
+    slept: float = 0.0
+    """Virtual seconds that its commands slept."""
 
 
 def attempt(machine: Machine, settled: Settled, text: str, image: bytes) -> Attempt:
@@ -165,6 +167,7 @@ class _Run:
                 name: frozenset(expand_path(word, settled.cwd, self.state.home) for word in words)
                 for name, words in self.script.emptied().items()
             },
+            shows=self.script.shows if self.state.screen is not None else None,
             suspects=suspects(self.script, settled.functions, settled.table, settled.cwd, self.state.home),
         )
         if hidden:
@@ -406,6 +409,7 @@ class _Run:
             ran=tuple(dict.fromkeys(step.ran)),
             written=tuple(sorted(_changed(settled.table, table))),
             limited=outcome.error is not None or outcome.truncated,
+            slept=step.slept,
         )
 
 

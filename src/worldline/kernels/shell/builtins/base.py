@@ -128,6 +128,8 @@ class Call:
     """How the call runs another command; None where it cannot."""
     script: str = ""
     """The whole text that the shell was given; empty where it is not known."""
+    columns: int | None = None
+    """Width of the terminal that its output goes to; None: it goes elsewhere."""
 
     def run(self, argv: Sequence[str], *, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
         """Run another command (`find -exec`, `env`, `timeout`, ...) in the same place.

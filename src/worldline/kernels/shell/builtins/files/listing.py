@@ -219,9 +219,11 @@ def _matches(name: str, patterns: list[str]) -> bool:
 def _ls(call: Call) -> Result:
     settings, operands = read_options(call)
     if settings.layout.format == "":
-        settings.layout.format = {"dir": "C", "vdir": "l"}.get(call.name, "1")
+        settings.layout.format = {"dir": "C", "vdir": "l"}.get(call.name, "1" if call.columns is None else "C")
     if settings.layout.quoting == "":
-        settings.layout.quoting = "literal" if call.name == "ls" else "escape"
+        plain = "literal" if call.columns is None else "shell-escape"
+        settings.layout.quoting = plain if call.name == "ls" else "escape"
+    settings.layout.hide_control |= call.columns is not None and settings.layout.quoting == "literal"
     return _Lister(call, settings).run(operands)
 
 

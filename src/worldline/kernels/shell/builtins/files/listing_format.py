@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 
 from worldline.kernels.shell.builtins.base import FileStat
@@ -55,6 +55,8 @@ class Layout:
     inode: bool = False
     zero: bool = False
     color: bool = False
+    padded: bool = False
+    """A blank stands before names without quotes, since others have them."""
 
 
 def disk_bytes(stat: FileStat) -> int:
@@ -95,6 +97,10 @@ def render(entries: list[Entry], layout: Layout, *, total: bool = False) -> str:
         layout: How to show them.
         total: Whether they are all of a directory, so that `-l` and `-s` start with a line of their blocks.
     """
+    styled = layout.quoting in ("shell", "shell-escape") and (
+        layout.format == "l" or (layout.width and layout.format in "Cx")
+    )
+    layout.padded = bool(styled) and any(shell_quote_if_needed(entry.name) != entry.name for entry in entries)
     text = ""
     if total and (layout.format == "l" or layout.blocks):
         text = f"total {_block_text(sum(disk_bytes(entry.stat) for entry in entries if entry.stat), layout)}\n"
@@ -121,7 +127,8 @@ def _name(entry: Entry, layout: Layout) -> str:
         name = display(name)
     style = layout.quoting
     if style in ("shell", "shell-escape"):
-        return shell_quote_if_needed(name)
+        quoted = shell_quote_if_needed(name)
+        return f" {quoted}" if layout.padded and quoted == name else quoted
     if style in ("shell-always", "shell-escape-always"):
         return shell_quote(name)
     if style == "c":
@@ -260,7 +267,7 @@ def _long_name(entry: Entry, layout: Layout) -> str:
         name = _paint(entry.stat, name)
     if entry.stat is None or entry.stat.kind != "symlink":
         return name + _indicator(entry.stat, layout.indicator)
-    target = _name(Entry(entry.target, None), layout)
+    target = _name(Entry(entry.target, None), replace(layout, padded=False))
     if layout.color:
         target = _paint(entry.behind, target)
     return f"{name} -> {target}{_indicator(entry.behind, layout.indicator)}"

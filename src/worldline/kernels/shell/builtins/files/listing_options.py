@@ -125,7 +125,7 @@ def read_options(call: Call) -> tuple[Settings, list[str]]:
     options, operands = parse(call, _SHORT, _LONG, same=_SAME)
     layout = Layout(zone=zone_of(call), now=call.now)
     settings = Settings(layout=layout)
-    columns = call.env.get("COLUMNS", "")
+    columns = call.env.get("COLUMNS", "" if call.columns is None else str(call.columns))
     if columns.isdigit():
         layout.width = int(columns)
     style = call.env.get("TIME_STYLE")
@@ -169,7 +169,7 @@ def _set_shape(call: Call, layout: Layout, name: str, value: str) -> bool:
     elif name in ("-F", "--classify", "-p", "--file-type"):
         chosen = {"-F": "F", "-p": "p", "--file-type": "t", "--classify": "F"}[name]
         if name == "--classify" and value and _word(call, name, value, _WHEN) not in ("always", "yes", "force"):
-            chosen = ""
+            chosen = "F" if call.columns is not None and value in ("auto", "tty", "if-tty") else ""
         layout.indicator = chosen
     elif name in ("-N", "-Q", "-b", "-q", "--show-control-chars"):
         layout.quoting = {"-N": "literal", "-Q": "c", "-b": "escape"}.get(name, layout.quoting)
@@ -224,7 +224,8 @@ def _set_choice(call: Call, settings: Settings, name: str, value: str) -> None:
     elif name in ("-u", "-c"):
         settings.other_time = True
     elif name in ("--color", "--hyperlink"):
-        always = not value or _word(call, name, value, _WHEN) in ("always", "yes", "force")
+        when = _word(call, name, value, _WHEN) if value else "always"
+        always = when == "always" or (when == "auto" and call.columns is not None)
         if always and name == "--hyperlink":
             call.unknown("hyperlinks")
         layout.color = always if name == "--color" else layout.color

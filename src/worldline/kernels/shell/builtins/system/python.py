@@ -13,11 +13,23 @@ from worldline.kernels.python import PythonResult, PythonScript, PythonUnknown, 
 from worldline.kernels.shell.builtins.base import Builtin, Call, Result
 from worldline.kernels.shell.builtins.shared.textio import escape, stdin, unescape
 
-__all__ = ["COMMANDS", "python"]
+__all__ = ["COMMANDS", "TERMINAL", "WAITING", "python"]
 
 _FLAGS = "bBdEhiIOPqsSuvVxR?"
 _HARMLESS = frozenset("bBEIPqsSuRO")
 _ACTIONS = frozenset({"error", "ignore", "always", "default"})
+
+
+TERMINAL = "@@worldline-terminal@@\n"
+"""First line of a standard input that is not a pipe but what was typed at a terminal."""
+WAITING = "@@worldline-waits@@"
+"""Stands at the end of the output of a script that waits for more to be typed."""
+
+
+def typed(call: Call) -> bytes | None:
+    """What was typed, where the standard input stands for a terminal."""
+    data = call.stdin or ""
+    return unescape(data.removeprefix(TERMINAL)) if data.startswith(TERMINAL) else None
 
 
 @dataclass(slots=True)
@@ -35,6 +47,7 @@ class _Line:
 def python(call: Call) -> Result:
     """Run Python as Debian 12 has it."""
     line = _read_line(call)
+    terminal = typed(call) is not None
     try:
         if line.kind == "module":
             result = _module(call, line)
@@ -44,11 +57,16 @@ def python(call: Call) -> Result:
                 return found
             result = _run(call, found)
         else:
-            result = _run(call, _text(call, line), reads=line.kind == "command")
+            result = _run(call, _text(call, line), reads=terminal or line.kind == "command")
     except PythonUnknown as exc:
         call.unknown(str(exc))
     if result.slept:
         call.run(["sleep", str(result.slept)])
+    if terminal:
+        shown = Result(escape(result.stdout) + (WAITING if result.waiting else ""), status=result.status)
+        if result.doubt:
+            call.unknown(result.doubt, shown)
+        return shown
     merged = None if result.merged is None else escape(result.merged)
     return Result(escape(result.stdout), escape(result.stderr), result.status, merged)
 
@@ -95,6 +113,8 @@ def _text(call: Call, line: _Line) -> PythonScript:
         return PythonScript(unescape(line.target), "<string>", ["-c", *line.arguments], call.cwd, **_options(line))
     if call.stdin is None:
         call.unknown("reads a script from a terminal")
+    if typed(call) is not None:
+        return PythonScript(b"", "<stdin>", [""], call.cwd, interactive=True, **_options(line))
     return PythonScript(stdin(call), "<stdin>", [line.target, *line.arguments], call.cwd, **_options(line))
 
 
@@ -125,6 +145,12 @@ def _directory(call: Call, name: str, path: str) -> Result:
     return Result("", f"/usr/bin/python3: can't find '__main__' module in '{path}'\n", 1)
 
 
+def _input(call: Call) -> bytes:
+    """What a script finds on its standard input."""
+    data = typed(call)
+    return stdin(call) if data is None else data
+
+
 def _closed(call: Call) -> bool:
     packages = call.world.packages
     return packages is not None and not any(name.startswith("python3-") for name in packages)
@@ -137,7 +163,8 @@ def _run(call: Call, script: PythonScript, *, reads: bool = True) -> PythonResul
         now=call.now,
         cwd=call.cwd,
         env=call.env,
-        stdin=stdin(call) if reads and call.stdin is not None else None,
+        stdin=_input(call) if reads and call.stdin is not None else None,
+        terminal=typed(call) is not None,
         uid=call.world.user_id,
         closed=_closed(call),
         runner=_runner(call),
@@ -162,7 +189,8 @@ def _module(call: Call, line: _Line) -> PythonResult:
         now=call.now,
         cwd=call.cwd,
         env=call.env,
-        stdin=stdin(call) if call.stdin is not None else None,
+        stdin=_input(call) if call.stdin is not None else None,
+        terminal=typed(call) is not None,
         uid=call.world.user_id,
         closed=_closed(call),
     )

@@ -67,7 +67,7 @@ def column(call: Call) -> Result:
 
 
 def _plain(call: Call, given: dict[str, str], entries: list[str], out: Output) -> None:
-    width = int(given.get("-c", call.env.get("COLUMNS", "80")))
+    width = int(given.get("-c", call.env.get("COLUMNS", str(call.columns or 80))))
     if not entries:
         return
     if "-s" in given or "-L" in given or any("\t" in entry for entry in entries):

@@ -1,0 +1,139 @@
+"""Following a screen that was not foreseen: what it shows becomes the screen, what can be read off it the state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from worldline.domains.terminal.state import ScreenSpec
+from worldline.kernels.screen.console import Console
+from worldline.kernels.screen.driver import LineDriver
+from worldline.kernels.screen.lines import LineEditor
+from worldline.kernels.screen.prompt import decode, prompt_pattern, prompt_width
+from worldline.kernels.screen.running import Ran
+from worldline.kernels.screen.state import State
+from worldline.kernels.shell import ShellKernel
+from worldline.types import Action, Observation, Turn
+
+__all__ = ["adopt"]
+
+
+def adopt(
+    shell: ShellKernel,
+    spec: ScreenSpec,
+    before: State,
+    foreseen: State,
+    mark: object,
+    ran: Sequence[Ran],
+    text: str,
+) -> State:
+    """Settle a turn whose screen was not foreseen, or only guessed.
+
+    Args:
+        shell: At the trial's state; brought to the settled one.
+        spec: Of the screen.
+        before: The terminal before the turn.
+        foreseen: The terminal as the trial left it.
+        mark: The shell before the turn.
+        ran: What the trial ran.
+        text: The screen that was seen.
+    """
+    after = foreseen
+    console = Console(shell, after, spec)
+    rows = text.split("\n")
+    pattern = prompt_pattern(shell.variable("PS1") or spec.prompt, console.around())
+    row, match = _last_prompt(rows, pattern)
+    directory = _directory(match, shell) if match is not None else None
+    outputs = _outputs(rows, pattern)
+    if any(not one.known for one in ran):
+        shell.go_back(mark)  # type: ignore[arg-type]
+        _again(shell, ran, outputs)
+    if directory is not None and directory != shell.settled.cwd:
+        shell.follow(":", directory)
+    if after.display.text() == text and not after.lost:
+        after.display.doubt = ""
+        return after
+    if match is None or row != len(rows) - 1:
+        column = len(rows[-1]) if rows else 0
+        after.display.adopt(text, len(rows) - 1, min(column, spec.columns - 1))
+        if after.at_prompt or after.task is None:
+            after.lost = after.lost or "something unknown has the terminal"
+        elif after.task.program is not None or after.task.timing:
+            after.lost = "what a program shows was not foreseen"
+        after.editor = None
+        return after
+    _at_prompt(after, console, spec, text, rows, match)
+    return after
+
+
+def _last_prompt(rows: list[str], pattern: re.Pattern[str]) -> tuple[int, re.Match[str] | None]:
+    """The last row that begins with a prompt."""
+    for number in range(len(rows) - 1, -1, -1):
+        match = pattern.match(rows[number] + " ")
+        if match is not None:
+            return number, match
+    return -1, None
+
+
+def _directory(match: re.Match[str], shell: ShellKernel) -> str | None:
+    """The working directory that a prompt shows."""
+    found = match.groupdict().get("directory")
+    if not found:
+        return None
+    home = shell.variable("HOME") or shell.state.home
+    return home + found[1:] if found.startswith("~") else found
+
+
+def _at_prompt(
+    after: State, console: Console, spec: ScreenSpec, text: str, rows: list[str], match: re.Match[str]
+) -> None:
+    """The shell reads a line; what stands behind the prompt is typed already."""
+    row = rows[-1]
+    typed = (row + " ")[match.end() :].rstrip() if match.end() <= len(row) else ""
+    pattern = console.shell.variable("PS1") or spec.prompt
+    width = prompt_width(decode(pattern, console.around()))
+    width = match.end() if not (row + " ")[: match.end()].strip() == "" else width
+    kept = after.editor.text if after.editor is not None and after.editor.text.rstrip() == typed else typed
+    after.display.adopt(text, len(rows) - 1, min(width + len(kept), spec.columns - 1))
+    if after.at_prompt and after.editor is not None and after.editor.text == kept:
+        point = after.editor.point
+    else:
+        point = len(kept)
+    after.lost, after.task, after.queue = "", None, ""
+    after.driver = LineDriver()
+    after.pending.clear()
+    after.pending_kinds.clear()
+    after.entry = ""
+    after.ended = False
+    after.editor = LineEditor(width, spec.columns, text=kept, point=point)
+
+
+def _outputs(rows: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
+    """What stands between the prompts, by the command line that was typed."""
+    found: dict[str, str] = {}
+    command: str | None = None
+    start = 0
+    for number, row in enumerate(rows):
+        match = pattern.match(row + " ")
+        if match is None:
+            continue
+        if command is not None:
+            lines = rows[start:number]
+            found[command] = "".join(f"{line}\n" for line in lines)
+        command, start = row[match.end() :].strip(), number + 1
+    return found
+
+
+def _again(shell: ShellKernel, ran: Sequence[Ran], outputs: dict[str, str]) -> None:
+    """Run the commands of a turn again, following for those that were not known what was seen of them."""
+    for one in ran:
+        action = Action(name="bash", arguments={"command": one.command})
+        if one.known:
+            shell.propose(action)
+            shell.accept()
+            continue
+        seen = outputs.get(one.command.strip())
+        if seen is None:
+            shell.follow(one.command, None)
+        else:
+            shell.absorb(Turn(action=action, observation=Observation.from_text(seen)))

@@ -1,0 +1,437 @@
+"""The keyboard's side of a terminal: who gets a key, what is shown of it, and the prompts."""
+
+from __future__ import annotations
+
+import re
+
+from worldline.domains.terminal.state import ScreenSpec, TerminalState
+from worldline.kernels.screen.driver import LineDriver
+from worldline.kernels.screen.history import EventNotFound, joined
+from worldline.kernels.screen.lines import LineEditor, parted_keys
+from worldline.kernels.screen.prompt import Surrounds, decode, prompt_width
+from worldline.kernels.screen.running import Runner
+from worldline.kernels.screen.state import State
+from worldline.kernels.screen.syntax import Fault, Incomplete, parse
+from worldline.kernels.shell import ShellKernel
+
+__all__ = ["Console"]
+
+_INTERRUPT, _SUSPEND, _QUIT, _END = "\x03", "\x1a", "\x1c", "\x04"
+
+
+class Console:
+    """A keyboard and a screen for a shell.
+
+    Args:
+        shell: The shell and its files.
+        state: The terminal; changed in place.
+        spec: Size and prompt.
+    """
+
+    def __init__(self, shell: ShellKernel, state: State, spec: ScreenSpec) -> None:
+        self.shell = shell
+        self.state = state
+        self.spec = spec
+        self.world: TerminalState = shell.state
+        self.runner = Runner(shell, state, self.prompt)
+        self._fresh = False
+        """What runs was started by keys of this very write."""
+
+    # --- prompts
+
+    def around(self) -> Surrounds:
+        """What a prompt may name."""
+        state, world = self.state, self.world
+        history = state.history
+        return Surrounds(
+            user=world.user,
+            host=world.hostname,
+            home=self.shell.variable("HOME") or world.home,
+            cwd=self.shell.settled.cwd,
+            now=self.shell.settled.clock,
+            root=world.user_id == 0,
+            number=history.first + len(history.lines),
+            command=state.commands + 1,
+            jobs=len(state.jobs.jobs),
+        )
+
+    def prompt(self) -> None:
+        """Show the shell's prompt and begin a line."""
+        state = self.state
+        variable = "PS2" if state.pending else "PS1"
+        if not state.pending:
+            command = self.shell.variable("PROMPT_COMMAND")
+            if command:
+                self._prompt_command(command)
+        pattern = self.shell.variable(variable)
+        pattern = {"PS1": self.spec.prompt, "PS2": "> "}[variable] if pattern is None else pattern
+        shown = decode(pattern, self.around())
+        if re.search(r"(?<!\\)[$`](?=[\w({?!`])|\$\?", shown):
+            shown = self._expanded(shown)
+        offset = state.display.column if "\n" not in shown else 0
+        if offset >= state.display.columns:
+            offset = 0
+        state.display.write(shown)
+        state.editor = LineEditor(prompt_width(shown) % state.display.columns, state.display.columns, offset)
+
+    def _prompt_command(self, command: str) -> None:
+        status = self.shell.settled.status
+        run = self.runner.execute(command)
+        self.state.display.write(run.text, run.why)
+        self.shell.adjust(status=status)
+
+    def _expanded(self, shown: str) -> str:
+        text = shown.replace("\\", "\\\\").replace('"', '\\"')
+        run = self.runner.execute(f'printf %s "{text}"', keep=False)
+        if not run.known:
+            self.runner.doubt("the prompt")
+        return run.text
+
+    # --- time
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        state = self.state
+        end = round(state.now + seconds, 6)
+        self.runner.until(state.now)
+        self._settle()
+        while state.now < end or self._due(end):
+            before = state.now
+            self.runner.until(end)
+            self._settle()
+            if state.now == before and not self._due(end):
+                break
+
+    def _due(self, end: float) -> bool:
+        return any(task.wake is not None and task.wake <= end for task in self.runner.tasks()) and not (
+            self.state.lost or self.state.ended
+        )
+
+    def soon(self) -> bool:
+        """Whether something happens so soon that it may be on the screen already."""
+        now = self.state.now
+        return any(task.wake is not None and now < task.wake <= now + 0.2 for task in self.runner.tasks())
+
+    # --- keys
+
+    def type(self, text: str) -> None:
+        """Send keys in one go."""
+        state = self.state
+        self._fresh = False
+        if state.lost:
+            self.runner.doubts.append(state.lost)
+            return
+        keys = parted_keys(text)
+        if _INTERRUPT in keys[1:]:
+            # The driver throws away what it holds when it sees C-c, however much a program has read of it.
+            self.runner.doubt("how much was read before C-c came")
+        while keys and not state.ended and not state.lost:
+            if state.editor is not None:
+                self._edit(keys.pop(0))
+            elif self._fresh and not (len(keys) == 1 and keys[0] in (_INTERRUPT, _SUSPEND)):
+                state.queue += "".join(keys)
+                keys = []
+                self._settle()
+            else:
+                keys = self._drive(keys)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Let whoever reads take what was typed before."""
+        state = self.state
+        while state.queue and not state.ended and not state.lost:
+            task = state.task
+            if state.editor is not None:
+                key = parted_keys(state.queue)[0]
+                state.queue = state.queue[len(key) :]
+                self._edit(key)
+            elif task is not None and task.program is not None and task.wake is None:
+                queue, state.queue = state.queue, ""
+                if task.program.raw:
+                    self._raw(parted_keys(queue))
+                elif task.program.readline:
+                    state.queue = queue
+                    self._program_line()
+                else:
+                    # What was typed while a line was being edited comes in one piece, with its Enters as they are.
+                    self._lines(queue.replace("\r", "\n"))
+                    self.runner.doubt("what was typed ahead of a program that reads lines")
+            else:
+                return
+        if state.editor is None and state.task is not None and not state.lost and not state.ended:
+            self._program_line()
+
+    def _program_line(self) -> None:
+        """Begin a line for a program that edits lines as readline does."""
+        state = self.state
+        task = state.task
+        if task is None or task.program is None or task.wake is not None or state.editor is not None:
+            return
+        if not task.program.raw and task.program.readline:
+            column = state.display.column
+            state.editor = LineEditor(column % state.display.columns, state.display.columns)
+
+    # --- keys for a line editor
+
+    def _edit(self, key: str) -> None:
+        state, editor = self.state, self.state.editor
+        assert editor is not None
+        task = state.task
+        if key == _INTERRUPT:
+            state.display.feed(f"{editor.leave() if not editor.text else ''}^C")
+            state.queue = ""
+            if task is None:
+                self._abandon()
+            else:
+                state.editor = None
+                assert task.program is not None
+                self.runner.show(task, task.program.interrupt(self.runner))
+                self._after_program()
+            return
+        if key in (_SUSPEND, _QUIT):
+            if task is not None:
+                state.editor = None
+                self._signal(key)
+            return
+        history = state.history if task is None else state.program_history
+        state.display.feed(editor.key(key, history.lines))
+        if editor.unsure:
+            self.runner.doubt(editor.unsure)
+            if key == "\t" or editor.unsure.startswith("the key"):
+                self.runner.lose(editor.unsure)
+            editor.unsure = ""
+        if editor.accepted:
+            state.editor = None
+            if editor.killed:
+                pass
+            if task is None:
+                self._entered(editor.text)
+            else:
+                self._feed_line(editor.text)
+        elif editor.ended:
+            state.editor = None
+            if task is None:
+                self._end()
+            else:
+                assert task.program is not None
+                self.runner.show(task, task.program.end_of_input(self.runner))
+                self._after_program()
+
+    def _feed_line(self, line: str) -> None:
+        task = self.state.task
+        assert task is not None and task.program is not None
+        self.state.program_history.add(line)
+        self.runner.features.add(task.program.name)
+        self.runner.show(task, task.program.feed(f"{line}\n", self.runner))
+        self._after_program()
+
+    def _after_program(self) -> None:
+        """See whether a program has ended."""
+        task = self.state.task
+        if task is None or self.state.lost or self.state.ended:
+            return
+        if task.program is None and task.wake is None:
+            self.runner.go()
+        self._program_line()
+
+    def _abandon(self) -> None:
+        """C-c at the shell's prompt."""
+        state = self.state
+        state.display.feed("\r\n")
+        state.pending.clear()
+        state.pending_kinds.clear()
+        state.entry = ""
+        self.shell.adjust(status=130)
+        self.runner.features.add("interrupt")
+        state.editor = None
+        self.runner.finish()
+
+    def _end(self) -> None:
+        """C-d at the shell's prompt."""
+        state = self.state
+        state.display.feed("\r\n")
+        if state.pending:
+            kind = state.pending_kinds[-1]
+            if kind != "command":
+                self.runner.lose("the end of the input inside a quote or here-document")
+                return
+            state.display.write("bash: syntax error: unexpected end of file\n")
+        elif any(job.state == "Stopped" for job in state.jobs.jobs) and not state.warned:
+            state.warned = True
+            state.display.write("exit\nThere are stopped jobs.\n")
+            self.runner.finish()
+            return
+        run = self.runner.execute("exit")
+        state.display.write(run.text, run.why)
+        state.ended = True
+
+    # --- lines for the shell
+
+    def _entered(self, line: str) -> None:
+        """A line was entered at the shell's prompt."""
+        state = self.state
+        self._fresh = True
+        self.runner.features.add("line")
+        inside = state.pending_kinds[-1] if state.pending else ""
+        if inside != "heredoc":
+            quote = inside if inside in ("'", '"') else ""
+            try:
+                expanded, only_shown = state.history.expand(line, quote)
+            except EventNotFound as error:
+                state.display.write(f"bash: {error}\n")
+                self._forget()
+                return
+            if expanded != line:
+                self.runner.features.add("history")
+                state.display.write(f"{expanded}\n")
+                line = expanded
+                if only_shown:
+                    state.history.add(line)
+                    self._forget()
+                    return
+        self._take(line, inside)
+
+    def _forget(self) -> None:
+        state = self.state
+        state.pending.clear()
+        state.pending_kinds.clear()
+        state.entry = ""
+        state.editor = None
+        self.runner.finish()
+
+    def _take(self, line: str, inside: str) -> None:
+        """Add a line to the command, and run it when it is whole."""
+        state = self.state
+        state.pending.append(line)
+        text = "\n".join(state.pending)
+        first = not state.entry
+        if first:
+            state.entry = line
+            state.history.add(line)
+        else:
+            state.entry = joined(state.entry, inside, line)
+            state.history.replace_last(state.entry)
+        if not line.strip() and len(state.pending) == 1:
+            self._forget()
+            return
+        try:
+            parse(text)
+        except Incomplete as error:
+            state.pending_kinds.append(error.kind)
+            self.runner.features.add("continuation")
+            self.prompt()
+            return
+        except Fault:
+            pass
+        if not first and state.pending_kinds[-1:] == ["heredoc"]:
+            state.history.replace_last(state.entry + "\n")
+        state.pending.clear()
+        state.pending_kinds.clear()
+        state.entry = ""
+        if not re.match(r"\s*(?:exit|logout)\b", text):
+            state.warned = False
+        self.runner.start(text)
+        self._program_line()
+
+    # --- keys for the terminal driver
+
+    def _drive(self, keys: list[str]) -> list[str]:
+        """Give keys to what runs; returns those that are left over when it is over."""
+        state, task = self.state, self.state.task
+        assert task is not None
+        if task.program is not None and task.program.raw and task.wake is None:
+            return self._raw(keys)
+        reads = task.program is not None and task.wake is None
+        lines = ""
+        while keys:
+            key = keys.pop(0)
+            if key in (_INTERRUPT, _SUSPEND, _QUIT):
+                self._signal(key)
+                return keys
+            if key == _END and not state.driver.literal:
+                if reads and not state.driver.text and not lines:
+                    assert task.program is not None
+                    self.runner.show(task, task.program.end_of_input(self.runner))
+                    self._after_program()
+                    return keys
+                self.runner.doubt("C-d within a line, or when nobody reads")
+                lines += state.driver.text
+                state.driver.text = ""
+                continue
+            for letter in key:
+                if state.driver.tabbed and letter in "\x7f\x15\x17":
+                    self.runner.doubt("erasing a tab")
+                shown, line = state.driver.key(letter)
+                if state.echo:
+                    state.display.feed(shown)
+                if line is not None:
+                    state.driver.tabbed = False
+                    lines += line + "\n"
+        if reads:
+            self._lines(lines)
+        else:
+            state.queue += lines
+        return []
+
+    def _lines(self, text: str) -> None:
+        """Give whole lines to a program; what it leaves is there for whoever reads next."""
+        rest = text.splitlines(keepends=True)
+        while rest:
+            task = self.state.task
+            if task is None or task.program is None or task.wake is not None or task.program.readline:
+                self.state.queue += "".join(rest)
+                return
+            line = rest.pop(0)
+            self.runner.features.add(task.program.name)
+            self.runner.show(task, task.program.feed(line, self.runner))
+            if task.program is None and task.wake is None:
+                self.state.queue += "".join(rest)
+                rest = []
+                self._after_program()
+
+    def _raw(self, keys: list[str]) -> list[str]:
+        while keys:
+            task = self.state.task
+            if task is None or task.program is None or not task.program.raw or task.wake is not None:
+                return keys
+            key = keys.pop(0)
+            if key == "\r" and task.program.raw:
+                key = "\r"
+            self.runner.features.add(task.program.name)
+            self.runner.show(task, task.program.feed(key, self.runner))
+            self._after_program()
+        return []
+
+    def _signal(self, key: str) -> None:
+        state, task = self.state, self.state.task
+        assert task is not None
+        if key == _QUIT:
+            self.runner.lose("C-\\")
+        elif key == _SUSPEND:
+            if task.program is not None and task.program.name == "read":
+                self.runner.lose("C-z at `read`")
+                return
+            self.runner.suspend()
+        elif task.program is not None and task.wake is None:
+            state.driver = LineDriver()
+            state.queue = ""
+            state.display.feed("^C")
+            self._interrupted_program()
+        else:
+            state.driver = LineDriver()
+            self.runner.interrupt()
+
+    def _interrupted_program(self) -> None:
+        """C-c for a program that reads lines; if it dies of it, the whole line that was entered does."""
+        task = self.state.task
+        assert task is not None and task.program is not None
+        shown = task.program.interrupt(self.runner)
+        self.runner.features.add("interrupt")
+        self.runner.show(task, shown)
+        if task.program is None and task.wake is None:
+            if shown.status == 130:
+                task.frames.clear()
+                if self.state.display.column:
+                    self.state.display.feed("\r\n")
+            self.runner.go()
+        self._program_line()

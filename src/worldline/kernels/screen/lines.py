@@ -1,0 +1,261 @@
+"""Editing a line as GNU readline does, and what that writes to the terminal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from wcwidth import wcwidth
+
+__all__ = ["LineEditor", "parted_keys"]
+
+_KEY = re.compile(r"\x1b(?:\[[0-9;]*[~A-Za-z]|O[A-Za-z]|[^\x1b\[O])|\x1b|.", re.DOTALL)
+_SEQUENCES = {
+    "\x1b[A": "\x10", "\x1bOA": "\x10", "\x1b[B": "\x0e", "\x1bOB": "\x0e",
+    "\x1b[C": "\x06", "\x1bOC": "\x06", "\x1b[D": "\x02", "\x1bOD": "\x02",
+    "\x1b[H": "\x01", "\x1b[1~": "\x01", "\x1bOH": "\x01", "\x1b[7~": "\x01",
+    "\x1b[F": "\x05", "\x1b[4~": "\x05", "\x1bOF": "\x05", "\x1b[8~": "\x05",
+    "\x1b[3~": "delete", "\x1b[1;5C": "\x1bf", "\x1b[1;5D": "\x1bb", "\x1b[5C": "\x1bf", "\x1b[5D": "\x1bb",
+    "\x1b[2~": "", "\x08": "\x7f",
+}  # fmt: skip
+
+
+def parted_keys(text: str) -> list[str]:
+    """Part what is typed into keys: single characters and escape sequences."""
+    return _KEY.findall(text)
+
+
+@dataclass(slots=True)
+class LineEditor:
+    """A line that is being edited."""
+
+    prompt: int
+    """Columns of the last line of the prompt."""
+    columns: int
+    """Of the screen."""
+    offset: int = 0
+    """Columns that other output takes before the prompt, of which readline does not know."""
+    text: str = ""
+    point: int = 0
+    killed: str = ""
+    recall: int | None = None
+    """Index of the history line that is shown; None: the line of one's own."""
+    edited: dict[int, str] = field(default_factory=dict)
+    """History lines as changed here; -1 is the line of one's own."""
+    undone: list[tuple[str, int]] = field(default_factory=list)
+    """Earlier texts and points."""
+    unsure: str = ""
+    """A key was pressed whose effect is not known."""
+    accepted: bool = False
+    ended: bool = False
+    """C-d on an empty line."""
+    held: str = ""
+    """An Escape, or C-v, that changes the next key."""
+    killing: bool = False
+    """The last key killed text, so that another kill adds to it."""
+
+    def key(self, key: str, history: list[str]) -> str:
+        """Take a key; return what is written to the terminal.
+
+        Args:
+            key: One of :func:`parted_keys`.
+            history: Lines to be recalled.
+        """
+        if self.held:
+            held, self.held = self.held, ""
+            if held == "\x16":
+                return self._insert(key)
+            key = held + key
+        if key in ("\x1b", "\x16"):
+            self.held = key
+            return ""
+        key = _SEQUENCES.get(key, key)
+        if key in ("\r", "\n"):
+            self.accepted = True
+            return self._leave() + "\r\n"
+        if not key:
+            return ""
+        before, was_killing = (self.text, self.point), self.killing
+        self.killing = False
+        if len(key) == 1 and (key >= " " and key != "\x7f"):
+            self._remember(before)
+            return self._insert(key)
+        if key == "\t":
+            self.unsure = "completion"
+            return ""
+        if key == "\x04" and not self.text:
+            self.ended = True
+            return ""
+        if key in ("\x10", "\x0e", "\x1b<", "\x1b>"):
+            return self._recalled(key, history)
+        if key == "\x1f":
+            text, point = self.undone.pop() if self.undone else before
+            return self._changed(text, point)
+        text, point = self._edited(key, was_killing, history)
+        if text != self.text:
+            self._remember(before)
+        return self._changed(text, point)
+
+    def _remember(self, before: tuple[str, int]) -> None:
+        self.undone.append(before)
+        del self.undone[:-50]
+
+    # --- what a key does
+
+    def _edited(self, key: str, was_killing: bool, history: list[str]) -> tuple[str, int]:
+        text, point = self.text, self.point
+        moved = {
+            "\x01": 0, "\x05": len(text), "\x02": max(0, point - 1), "\x06": min(len(text), point + 1),
+            "\x1bb": _word_start(text, point), "\x1bf": _word_end(text, point),
+        }.get(key)  # fmt: skip
+        if moved is not None:
+            return text, moved
+        if key == "\x7f":
+            return (text[: point - 1] + text[point:], point - 1) if point else (text, 0)
+        if key in ("\x04", "delete"):
+            return text[:point] + text[point + 1 :], point
+        kill = {
+            "\x0b": (point, len(text)), "\x15": (0, point), "\x17": (_blank_start(text, point), point),
+            "\x1bd": (point, _word_end(text, point)), "\x1b\x7f": (_word_start(text, point), point),
+            "\x1b\x08": (_word_start(text, point), point),
+        }.get(key)  # fmt: skip
+        if kill is not None:
+            start, end = kill
+            taken = text[start:end]
+            forward = key in ("\x0b", "\x1bd")
+            self.killed = (self.killed + taken if forward else taken + self.killed) if was_killing else taken
+            self.killing = True
+            return text[:start] + text[end:], start
+        if key == "\x19":
+            return text[:point] + self.killed + text[point:], point + len(self.killed)
+        if key == "\x14" and len(text) > 1 and point:
+            at = point if point < len(text) else point - 1
+            return text[: at - 1] + text[at] + text[at - 1] + text[at + 1 :], min(len(text), at + 1)
+        if key in ("\x1b.", "\x1b_") and history:
+            words = history[-1].split()
+            last = words[-1] if words else ""
+            return text[:point] + last + text[point:], point + len(last)
+        if key in ("\x07", "\x0c", "\x1b\r"):
+            if key == "\x0c":
+                self.unsure = "clearing the screen while editing"
+            return text, point
+        if key in ("\x1bu", "\x1bl", "\x1bc"):
+            end = _word_end(text, point)
+            word = text[point:end]
+            word = word.upper() if key == "\x1bu" else word.lower() if key == "\x1bl" else word.title()
+            return text[:point] + word + text[end:], end
+        self.unsure = f"the key {key!r}"
+        return text, point
+
+    def _recalled(self, key: str, history: list[str]) -> str:
+        here = len(history) if self.recall is None else self.recall
+        there = {"\x10": here - 1, "\x0e": here + 1, "\x1b<": 0, "\x1b>": len(history)}[key]
+        if not 0 <= there <= len(history) or there == here:
+            return ""
+        self.edited[here] = self.text
+        self.recall = None if there == len(history) else there
+        text = self.edited.get(there, history[there] if there < len(history) else "")
+        self.undone.clear()
+        return self._changed(text, len(text))
+
+    # --- what is drawn
+
+    def _insert(self, key: str) -> str:
+        if self.point == len(self.text) and key >= " ":
+            before = self._cell(len(self.text))
+            self.text += key
+            self.point += 1
+            after = self._cell(len(self.text))
+            wrapped = after // self.columns > before // self.columns
+            if wrapped and self.offset:
+                self.unsure = "a line that wraps after other output"
+            return key + (" \r" if wrapped and after % self.columns == 0 else "")
+        return self._changed(self.text[: self.point] + key + self.text[self.point :], self.point + 1)
+
+    def _cell(self, point: int) -> int:
+        """Where a place in the text stands, counted in columns from the start of the prompt's line."""
+        cell = self.prompt
+        for letter in self.text[:point]:
+            wide = wcwidth(letter) if letter >= " " else 0
+            if letter == "\n":
+                cell = (cell // self.columns + 1) * self.columns
+            elif letter < " ":
+                cell += 2
+            else:
+                if wide == 2 and cell % self.columns == self.columns - 1:
+                    cell += 1
+                cell += max(0, wide)
+        return cell
+
+    def _changed(self, text: str, point: int) -> str:
+        """Draw another text, from its first difference on."""
+        same = 0
+        limit = min(len(text), len(self.text))
+        while same < limit and text[same] == self.text[same]:
+            same += 1
+        if text == self.text:
+            same = point
+        old = self._cell(self.point)
+        rows_before = self._cell(len(self.text)) // self.columns
+        out = ""
+        if text != self.text:
+            start = self._cell(same)
+            out = self._move(old, start)
+            self.text = text
+            out += "\x1b[J" + _shown(text[same:])
+            end = self._cell(len(text))
+            if end % self.columns == 0 and end > start:
+                out += " \r"
+            old = end
+        self.point = point
+        if self.offset and max(rows_before, old // self.columns):
+            self.unsure = "a line that wraps after other output"
+        return out + self._move(old, self._cell(point))
+
+    def _move(self, old: int, new: int) -> str:
+        rows = new // self.columns - old // self.columns
+        if not rows:
+            step = new - old
+            return f"\x1b[{step}C" if step > 0 else f"\x1b[{-step}D" if step else ""
+        out = f"\x1b[{rows}B" if rows > 0 else f"\x1b[{-rows}A"
+        column = new % self.columns
+        return out + "\r" + (f"\x1b[{column}C" if column else "")
+
+    def _leave(self) -> str:
+        """Go to the last row of the line, as Enter does."""
+        old, end = self._cell(self.point), self._cell(len(self.text))
+        rows = end // self.columns - old // self.columns
+        return f"\x1b[{rows}B" if rows > 0 else ""
+
+    def leave(self) -> str:
+        """Go to where C-c or a new prompt leaves the line."""
+        return self._leave()
+
+
+def _shown(text: str) -> str:
+    """Text as readline shows it: control characters by their names, a newline as one."""
+    return "".join("\r\n" if c == "\n" else f"^{chr(ord(c) + 64)}" if c < " " else c for c in text)
+
+
+def _word_start(text: str, point: int) -> int:
+    while point and not text[point - 1].isalnum():
+        point -= 1
+    while point and text[point - 1].isalnum():
+        point -= 1
+    return point
+
+
+def _word_end(text: str, point: int) -> int:
+    while point < len(text) and not text[point].isalnum():
+        point += 1
+    while point < len(text) and text[point].isalnum():
+        point += 1
+    return point
+
+
+def _blank_start(text: str, point: int) -> int:
+    while point and text[point - 1] in " \t":
+        point -= 1
+    while point and text[point - 1] not in " \t":
+        point -= 1
+    return point

@@ -1,0 +1,66 @@
+"""Everything a terminal session holds beside the shell: the screen, who has the terminal, what is typed, jobs, time."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+
+from worldline.kernels.screen.display import Display
+from worldline.kernels.screen.driver import LineDriver
+from worldline.kernels.screen.history import History
+from worldline.kernels.screen.jobs import JobTable
+from worldline.kernels.screen.lines import LineEditor
+from worldline.kernels.screen.tasks import Task
+
+__all__ = ["State"]
+
+
+@dataclass(slots=True)
+class State:
+    """A terminal session; changed in place, copied before a trial."""
+
+    display: Display
+    now: float = 0.0
+    """Virtual seconds since the start."""
+    editor: LineEditor | None = None
+    """The line being edited at a prompt of the shell, or of a program that edits lines so."""
+    driver: LineDriver = field(default_factory=LineDriver)
+    """The terminal driver's own line, where a program reads plain lines or nobody reads."""
+    history: History = field(default_factory=History)
+    program_history: History = field(default_factory=History)
+    pending: list[str] = field(default_factory=list)
+    """Lines of a command that goes on."""
+    pending_kinds: list[str] = field(default_factory=list)
+    """What was open after each of them."""
+    entry: str = ""
+    """The history line of a command that goes on."""
+    task: Task | None = None
+    """What runs in the foreground."""
+    jobs: JobTable = field(default_factory=JobTable)
+    queue: str = ""
+    """Keys that were typed when nobody read; not shown yet."""
+    echo: bool = True
+    """Whether the terminal driver shows what is typed."""
+    ended: bool = False
+    """The shell is gone."""
+    lost: str = ""
+    """Why it is not known who has the terminal; empty where it is."""
+    warned: bool = False
+    """The shell has said that there are stopped jobs."""
+    commands: int = 0
+    """Entered so far."""
+    last_argument: str = ""
+
+    def copy(self) -> State:
+        """Return an independent copy."""
+        twin = replace(self, display=self.display.copy())
+        twin.editor, twin.driver, twin.task, twin.jobs = deepcopy((self.editor, self.driver, self.task, self.jobs))
+        twin.history = History(list(self.history.lines), self.history.first)
+        twin.program_history = History(list(self.program_history.lines), self.program_history.first)
+        twin.pending, twin.pending_kinds = list(self.pending), list(self.pending_kinds)
+        return twin
+
+    @property
+    def at_prompt(self) -> bool:
+        """Whether the shell itself reads a line."""
+        return self.editor is not None and self.task is None and not self.lost and not self.ended

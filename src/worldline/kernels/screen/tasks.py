@@ -1,0 +1,59 @@
+"""Work in the foreground or background: what is still to be run, and when it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from worldline.kernels.screen.programs.base import Program
+from worldline.kernels.screen.syntax import AndOr, Node
+
+__all__ = ["Frame", "Task"]
+
+
+@dataclass(slots=True)
+class Frame:
+    """A list, a chain, a loop or a condition that is being gone through."""
+
+    kind: str
+    node: Node | AndOr
+    index: int = 0
+    values: tuple[str, ...] = ()
+    """Of a `for`."""
+
+
+@dataclass(slots=True)
+class Task:
+    """A line that was entered and has not ended."""
+
+    text: str
+    frames: list[Frame] = field(default_factory=list)
+    wake: float | None = None
+    """When it goes on; None: it does not wait for time."""
+    remaining: float = 0.0
+    """Seconds of waiting that were left when it was stopped."""
+    waiting: str = ""
+    """Of a wait for jobs: their numbers, separated by blanks."""
+    output: str = ""
+    """Written when the wait is over."""
+    output_doubt: str = ""
+    after: int | None = None
+    """Status that counts once the wait is over; None: the shell's own."""
+    timing: str = ""
+    """Why what it has written so far is not known though its end is."""
+    status: int = 0
+    program: Program | None = None
+    forever: bool = False
+    """It blocks until it is interrupted."""
+    simple: str = ""
+    """The command that is running: what a stopped job is called."""
+    background: bool = False
+
+    @property
+    def blocked(self) -> bool:
+        """Whether it waits for time, for jobs, or for input."""
+        return self.wake is not None or self.program is not None or self.forever or bool(self.waiting)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to be done."""
+        return not self.frames and not self.blocked
