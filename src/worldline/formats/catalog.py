@@ -41,9 +41,14 @@ _FORMATS = Registry(
         "steps": "worldline.formats.steps:STEPS",
         "swe_agent": "worldline.formats.swe_agent:SWE_AGENT",
         "tau_bench": "worldline.formats.tau_bench:TAU_BENCH",
+        "tau2": "worldline.formats.tau2:TAU2",
+        "harbor": "worldline.formats.harbor:HARBOR",
+        "otel_genai": "worldline.formats.otel_genai:OTEL_GENAI",
+        "sharegpt": "worldline.formats.sharegpt:SHAREGPT",
         "claude_code": "worldline.formats.claude_code:CLAUDE_CODE",
         "codex": "worldline.formats.codex:CODEX",
         "inspect": "worldline.formats.inspect_log:INSPECT",
+        "asciinema": "worldline.formats.asciinema:ASCIINEMA",
     },
 )
 

@@ -160,8 +160,11 @@ class InputFile:
         if buffer or oversize:
             yield _Line(number, buffer, False, oversize)
 
-    def json_lines(self) -> Iterator[Record | SkippedRecord]:
+    def json_lines(self, comment: bytes | None = None) -> Iterator[Record | SkippedRecord]:
         """Yield the JSON value of each line that is not blank.
+
+        Args:
+            comment: What begins a line that is left out.
 
         A damaged end of a compressed file is a skipped record too: what comes before it is kept.
         """
@@ -178,7 +181,7 @@ class InputFile:
             number = line.number
             if line.oversize:
                 yield self.skipped(f"the line is longer than {self.limits.line:,} bytes", number)
-            elif line.data.strip():
+            elif line.data.strip() and not (comment and line.data.startswith(comment)):
                 yield self._json_line(line)
 
     def _json_line(self, line: _Line) -> Record | SkippedRecord:
