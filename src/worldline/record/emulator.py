@@ -36,6 +36,10 @@ class _Screen(pyte.Screen):
         self.cursor_keys = False
         super().__init__(columns, lines)
 
+    @property
+    def is_alternate(self) -> bool:
+        return self._normal is not None
+
     def draw(self, data: str) -> None:
         super().draw(data)
         if data:
@@ -116,6 +120,11 @@ class Emulator:
     def cursor_keys(self) -> bool:
         """Whether a program asked for the application's form of the cursor keys (ESC O A for Up)."""
         return self._screen.cursor_keys
+
+    @property
+    def alternate(self) -> bool:
+        """Whether the alternate screen is shown."""
+        return self._screen.is_alternate
 
     def feed(self, data: bytes) -> None:
         """Take what a program wrote."""

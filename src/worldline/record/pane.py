@@ -45,6 +45,10 @@ class Pane(Protocol):
     def ended(self) -> bool:
         """Whether the program is gone."""
 
+    @property
+    def alternate(self) -> bool:
+        """Whether a program has asked for the alternate screen."""
+
     def close(self) -> None:
         """Take the terminal away, which ends the program."""
 
@@ -84,6 +88,10 @@ class PtyPane:
     @property
     def ended(self) -> bool:
         return self._gone
+
+    @property
+    def alternate(self) -> bool:
+        return self._emulator.alternate
 
     def send(self, keys: Keystrokes) -> None:
         text = keys.keys
@@ -194,6 +202,10 @@ class TmuxPane:
     @property
     def ended(self) -> bool:
         return self._ask("display-message", "-p", "-t", "box", "#{pane_dead}").strip() == "1"
+
+    @property
+    def alternate(self) -> bool:
+        return self._ask("display-message", "-p", "-t", "box", "#{alternate_on}").strip() == "1"
 
     def send(self, keys: Keystrokes) -> None:
         if keys.text in NAMED_KEYS:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from worldline.types import Frozen, WorldSpec, content_id
+from typing import Literal
 
-__all__ = ["PlannedCommand", "SessionPlan"]
+from worldline.types import Frozen, JsonDict, WorldSpec, content_id
+
+__all__ = ["KeystrokePlan", "PlannedCommand", "PlannedKeys", "SessionPlan"]
 
 
 class PlannedCommand(Frozen):
@@ -22,6 +24,31 @@ class SessionPlan(Frozen):
     """Task family, the unit of splitting; no family and no command line stands in two splits."""
     world: WorldSpec
     commands: tuple[PlannedCommand, ...]
+
+    @property
+    def id(self) -> str:
+        """Content hash of the plan."""
+        return content_id(self.model_dump(mode="json", exclude_defaults=True))
+
+
+class PlannedKeys(Frozen):
+    """One action of the keystroke dialect."""
+
+    keys: tuple[JsonDict, ...]
+    """Its entries: `{"keystrokes": TEXT, "duration": SECONDS}`."""
+    source: str = "own"
+    at_shell: bool = False
+    """It is a line for the shell."""
+
+
+class KeystrokePlan(Frozen):
+    """One session at a screen to record."""
+
+    family: str
+    world: WorldSpec
+    turns: tuple[PlannedKeys, ...]
+    emulation: Literal["pyte", "tmux"] = "pyte"
+    """Which terminal rebuilds the screen; tmux for full-screen programs."""
 
     @property
     def id(self) -> str:

@@ -13,10 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from worldline import __version__
+from worldline.domains.terminal.keystrokes import keystroke_action
 from worldline.errors import StorageError, boundary
 from worldline.formats.secrets import SecretMasker
-from worldline.record.plan import PlannedCommand, SessionPlan
-from worldline.record.shell import CommandResult, Limits, RealShell, Surroundings
+from worldline.record.plan import KeystrokePlan, SessionPlan
+from worldline.record.shell import Limits, RealShell, Surroundings
+from worldline.record.terminal import RealTerminal
 from worldline.record.volatile import agrees, volatile_spans
 from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec
 
@@ -42,17 +44,24 @@ class RecordingSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Played:
+    """One turn of one recording."""
+
+    action: Action
+    source: str
     observation: Observation
-    result: CommandResult
     moment: str
-    """Virtual time at which the command began, ISO 8601."""
+    """Virtual time at which the turn began, ISO 8601."""
+    status: int = 0
+    killed: str | None = None
+    ended: bool = False
+    extra: JsonDict = field(default_factory=dict)
 
 
-def record_session(plan: SessionPlan, settings: RecordingSettings | None = None) -> Trajectory:
+def record_session(plan: SessionPlan | KeystrokePlan, settings: RecordingSettings | None = None) -> Trajectory:
     """Record one session.
 
     Args:
-        plan: World and commands.
+        plan: World and commands, or keystrokes.
         settings: Which roots and limits.
 
     Returns:
@@ -73,8 +82,8 @@ def record_session(plan: SessionPlan, settings: RecordingSettings | None = None)
         other = replace(how.limits, processes=how.limits.processes + 37, open_files=how.limits.open_files // 2)
         variant = _play(plan, _elsewhere(how, seeds), other)
     turns = tuple(
-        _turn(command, one, _at(second, index), None if variant is None else [_at(variant, index)])
-        for index, (command, one) in enumerate(zip(plan.commands, first, strict=False))
+        _turn(one, _at(second, index), None if variant is None else [_at(variant, index)])
+        for index, one in enumerate(first)
     )
     origin = {"recorder": f"worldline {__version__}", "plan": plan.id, **how.as_record()}
     origin["programs"] = program_versions(how.root)
@@ -91,8 +100,9 @@ def record_session(plan: SessionPlan, settings: RecordingSettings | None = None)
     return SecretMasker().mask(trajectory)
 
 
-def _left_out(plan: SessionPlan, turns: tuple[Turn, ...]) -> JsonDict:
-    missing = len(plan.commands) - len(turns)
+def _left_out(plan: SessionPlan | KeystrokePlan, turns: tuple[Turn, ...]) -> JsonDict:
+    planned = plan.turns if isinstance(plan, KeystrokePlan) else plan.commands
+    missing = len(planned) - len(turns)
     return {"commands_after_the_end": missing} if missing else {}
 
 
@@ -109,16 +119,43 @@ def _elsewhere(how: RecordingSettings, seeds: random.Random) -> Surroundings:
     )
 
 
-def _play(plan: SessionPlan, around: Surroundings, limits: Limits) -> list[_Played]:
-    """Run the commands in a fresh sandbox, until the shell ends."""
+def _play(plan: SessionPlan | KeystrokePlan, around: Surroundings, limits: Limits) -> list[_Played]:
+    """Run the session in a fresh sandbox, until the shell ends."""
+    return _type(plan, around, limits) if isinstance(plan, KeystrokePlan) else _command(plan, around, limits)
+
+
+def _command(plan: SessionPlan, around: Surroundings, limits: Limits) -> list[_Played]:
     played: list[_Played] = []
     with RealShell(plan.world, limits=limits, surroundings=around) as shell:
         for command in plan.commands:
             moment = shell.now.isoformat()
             observation = shell.run(command.command)
-            assert shell.last is not None
-            played.append(_Played(observation, shell.last, moment))
+            last = shell.last
+            assert last is not None
+            action = Action(name=_TOOL, arguments={"command": command.command})
+            extra: JsonDict = {"exit_code": last.status} if observation.merged else {}
+            played.append(
+                _Played(action, command.source, observation, moment, last.status, last.killed, last.ended, extra)
+            )
             if shell.ended:
+                break
+    return played
+
+
+def _type(plan: KeystrokePlan, around: Surroundings, limits: Limits) -> list[_Played]:
+    played: list[_Played] = []
+    with RealTerminal(plan.world, limits=limits, surroundings=around, emulation=plan.emulation) as terminal:
+        for turn in plan.turns:
+            moment = terminal.now.isoformat()
+            action = keystroke_action(list(turn.keys))
+            observation = terminal.act(action)
+            last = terminal.last
+            assert last is not None
+            extra: JsonDict = {"foreground": last.foreground} if last.foreground else {}
+            if last.full_screen:
+                extra["full_screen"] = True
+            played.append(_Played(action, turn.source, observation, moment, 0, last.overrun, terminal.ended, extra))
+            if terminal.ended:
                 break
     return played
 
@@ -127,36 +164,32 @@ def _at(played: list[_Played], index: int) -> _Played | None:
     return played[index] if index < len(played) else None
 
 
-def _turn(
-    command: PlannedCommand, first: _Played, second: _Played | None, variant: list[_Played | None] | None
-) -> Turn:
+def _turn(first: _Played, second: _Played | None, variant: list[_Played | None] | None) -> Turn:
     """Join the recordings of one turn; `variant` is None without a variant, and holds None where that ended early."""
     truth = first.observation
-    extra: JsonDict = {"source": command.source}
-    stable = second is not None and second.result.status == first.result.status
+    extra: JsonDict = {"source": first.source}
+    stable = second is not None and second.status == first.status
     if second is not None:
         # where only the second said something there is no stretch to mark
         stable = stable and bool(truth.text) == bool(second.observation.text)
         truth = truth.model_copy(update={"volatile": volatile_spans(truth, second.observation)})
     if not stable:
         extra["unstable"] = True
-    if first.result.killed:
-        extra["killed"] = first.result.killed
-    if first.result.ended:
+    if first.killed:
+        extra["killed"] = first.killed
+    if first.ended:
         extra["ended"] = True
-    if truth.merged:
-        extra["exit_code"] = first.result.status
     determined = None
     if variant is not None:
         other = variant[0]
         # a command that ran into a limit of ours says nothing about the environment
-        determined = stable and not first.result.killed and other is not None and agrees(other.observation, truth)
+        determined = stable and not first.killed and other is not None and agrees(other.observation, truth)
     return Turn(
-        action=Action(name=_TOOL, arguments={"command": command.command}),
+        action=first.action,
         observation=truth,
         timestamp=first.moment,
         determined=determined,
-        extra=extra,
+        extra={**extra, **first.extra},
     )
 
 

@@ -17,12 +17,14 @@ from pathlib import Path
 
 from worldline.errors import ConfigError, StorageError, WorldlineError, boundary
 from worldline.formats import TrajectoryWriter, read_trajectories, write_trajectories
-from worldline.record.plan import SessionPlan
+from worldline.record.plan import KeystrokePlan, SessionPlan
 from worldline.record.recording import RecordingSettings, program_versions, record_session
 from worldline.record.sandbox import remove_leftovers
 from worldline.types import JsonDict, Trajectory
 
-__all__ = ["RecordingSummary", "journal_path", "record_plans"]
+AnyPlan = SessionPlan | KeystrokePlan
+
+__all__ = ["AnyPlan", "RecordingSummary", "journal_path", "record_plans"]
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ def journal_path(out: Path) -> Path:
 
 
 def record_plans(
-    plans: Sequence[SessionPlan],
+    plans: Sequence[AnyPlan],
     out: Path,
     settings: RecordingSettings | None = None,
     *,
@@ -122,7 +124,7 @@ def record_plans(
 class _Journal:
     """The sessions recorded so far, by plan, each on a line of its own."""
 
-    def __init__(self, out: Path, settings: RecordingSettings, wanted: dict[str, SessionPlan], *, fresh: bool) -> None:
+    def __init__(self, out: Path, settings: RecordingSettings, wanted: dict[str, AnyPlan], *, fresh: bool) -> None:
         self.out, self.path = out, journal_path(out)
         self.places: dict[str, int] = {}
         """Offset of each plan's line."""
@@ -146,7 +148,7 @@ class _Journal:
             raise
 
     def _check(
-        self, trajectory: Trajectory, settings: RecordingSettings, wanted: dict[str, SessionPlan], path: Path
+        self, trajectory: Trajectory, settings: RecordingSettings, wanted: dict[str, AnyPlan], path: Path
     ) -> None:
         origin = trajectory.origin
         mine = settings.as_record()
@@ -192,10 +194,10 @@ class _Journal:
         self._writer.close()
 
 
-_Result = tuple[SessionPlan, "Trajectory | WorldlineError"]
+_Result = tuple[AnyPlan, "Trajectory | WorldlineError"]
 
 
-def _try(plan: SessionPlan, settings: RecordingSettings) -> Trajectory | WorldlineError:
+def _try(plan: AnyPlan, settings: RecordingSettings) -> Trajectory | WorldlineError:
     try:
         return record_session(plan, settings)
     except StorageError:
@@ -204,7 +206,7 @@ def _try(plan: SessionPlan, settings: RecordingSettings) -> Trajectory | Worldli
         return exc
 
 
-def _in_order(plans: Iterable[SessionPlan], settings: RecordingSettings) -> Iterator[_Result]:
+def _in_order(plans: Iterable[AnyPlan], settings: RecordingSettings) -> Iterator[_Result]:
     for plan in plans:
         yield plan, _try(plan, settings)
 
@@ -214,7 +216,7 @@ def _die_with_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _work(plan: SessionPlan, settings: RecordingSettings) -> tuple[str | None, JsonDict | None]:
+def _work(plan: AnyPlan, settings: RecordingSettings) -> tuple[str | None, JsonDict | None]:
     """Record in another process; errors travel as data, since not all of them can be pickled."""
     result = _try(plan, settings)
     if isinstance(result, WorldlineError):
@@ -222,11 +224,11 @@ def _work(plan: SessionPlan, settings: RecordingSettings) -> tuple[str | None, J
     return result.model_dump_json(), None
 
 
-def _side_by_side(plans: Sequence[SessionPlan], settings: RecordingSettings, jobs: int) -> Iterator[_Result]:
+def _side_by_side(plans: Sequence[AnyPlan], settings: RecordingSettings, jobs: int) -> Iterator[_Result]:
     # spawned: a box dies with the thread that started it, and a fork would inherit the other boxes' pipes
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_die_with_parent)
-    running: dict[Future[tuple[str | None, JsonDict | None]], SessionPlan] = {}
+    running: dict[Future[tuple[str | None, JsonDict | None]], AnyPlan] = {}
     queue = iter(plans)
     try:
         while True:

@@ -22,7 +22,7 @@ from worldline.domains.terminal.keystrokes import Keystrokes, typed
 from worldline.domains.terminal.state import ScreenSpec
 from worldline.errors import ActionError, SandboxError, SessionError, StorageError, boundary
 from worldline.record.pane import Pane, PtyPane, TmuxPane
-from worldline.record.sandbox import Box, Limits, Surroundings, declared_state, resident
+from worldline.record.sandbox import Box, Limits, Surroundings, declared_state, descendants, resident
 from worldline.types import Action, Observation, WorldSpec
 
 __all__ = ["Emulation", "RealTerminal", "TypingResult"]
@@ -67,7 +67,9 @@ class _TerminalBox(Box):
             archive.write_bytes(layout)
             arguments.write_text("".join(f"{option}\0" for option in options))
         opening = 'exec 3<"$1" 4<"$2"; rm "$1" "$2"; shift 2; exec "$@"'
-        command = ["/usr/bin/bash", "--norc", "--noprofile", "-c", opening, "box", str(archive), str(arguments)]
+        # what this process ignores (Python SIGPIPE, a worker SIGINT) the box must not
+        command = ["/usr/bin/env", "--default-signal", "/usr/bin/bash", "--norc", "--noprofile", "-c", opening, "box"]
+        command += [str(archive), str(arguments)]
         command += [*launch, "--args", "4", *self._inner("3", "-", "-")]
         self.pane = (PtyPane if self.emulation == "pyte" else TmuxPane)(command, self.screen)
         self._spawned = True
@@ -87,6 +89,10 @@ class TypingResult:
     """Seconds that passed for the box."""
     elapsed: float
     """Seconds of real time."""
+    foreground: str = ""
+    """Name of the program that has the terminal; empty where it is the shell."""
+    full_screen: bool = False
+    """It has taken the whole screen."""
     overrun: str | None = None
     """`time`: something in the box still computed when the longest wait was over; `memory`: it took too much, and the
     box was ended."""
@@ -189,7 +195,13 @@ class RealTerminal:
             self._box.clock.reach(self._passed)
         seen = self.screen()
         self.ended = self._box.pane.ended
-        self.last = TypingResult(round(self._passed - passed, 6), time.monotonic() - begin, overrun)
+        self.last = TypingResult(
+            round(self._passed - passed, 6),
+            time.monotonic() - begin,
+            "" if self.ended else _foreground(self._box.pane.pid),
+            self._box.pane.alternate,
+            overrun,
+        )
         return seen
 
     def act(self, action: Action) -> Observation:
@@ -283,3 +295,24 @@ def _computes(pid: int) -> bool:
                 with open(f"{place}/{task}/children", "rb") as file:  # noqa: PTH123
                     todo += [int(child) for child in file.read().split()]
     return False
+
+
+def _foreground(pid: int) -> str:
+    """Name of the youngest process in the foreground of the terminal, or nothing where that is the shell."""
+    below = descendants(pid)
+    shell = below[2] if len(below) > 2 else 0
+    front = [process for process in below[2:] if (told := _job(process)) is not None and told[0] == told[1]]
+    if not front or front[-1] == shell:
+        return ""
+    with suppress(OSError):
+        return Path(f"/proc/{front[-1]}/comm").read_text().strip()
+    return ""
+
+
+def _job(pid: int) -> tuple[int, int] | None:
+    """The process group of a process and the one in the foreground of its terminal."""
+    with suppress(OSError, ValueError, IndexError):
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        fields = stat[stat.rindex(")") + 2 :].split()
+        return int(fields[2]), int(fields[5])
+    return None

@@ -16,7 +16,7 @@ from worldline.record.plans.splits import split_of, trivial
 from worldline.record.plans.vocabulary import Split, words
 from worldline.types import WorldSpec
 
-__all__ = ["PACKAGES", "compose", "generate"]
+__all__ = ["PACKAGES", "compose", "generate", "git_environment"]
 
 PACKAGES = words(
     "bc bsdextrautils bzip2 ed faketime file gawk git jq less make man-db moreutils parallel patch perl procps python3 "
@@ -149,11 +149,12 @@ def _state(scene: Scene, commands: list[PlannedCommand], rng: Random) -> dict[st
     if shell:
         state["shell"] = shell
     if re.search(r"\bgit\b", text):
-        state["env"] = _git_environment(scene.clock)
+        state["env"] = git_environment(scene.clock)
     return state
 
 
-def _git_environment(clock: datetime) -> dict[str, str]:
+def git_environment(clock: datetime) -> dict[str, str]:
+    """Identity and dates of commits, so that their hashes follow from the session."""
     env = {"GIT_PAGER": "cat"}
     for role in ("AUTHOR", "COMMITTER"):
         env[f"GIT_{role}_NAME"] = "user"
