@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 from typing import Any, NoReturn
 
 __all__ = ["JsonTextError", "Scrubbed", "load_json", "raw_of", "scrub", "verbatim"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MAYBE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
+"""In any text with a number beyond the largest float."""
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -73,8 +76,19 @@ def _null(name: str) -> None:
     return None
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise JsonTextError(f"the number {text[:20]} is too large")
+    return value
+
+
+def _decoded(text: str, start: int | None, decoder: json.JSONDecoder) -> tuple[Any, int]:
+    return (decoder.decode(text), len(text)) if start is None else decoder.raw_decode(text, start)
+
+
 def load_json(text: str, start: int | None = None, *, constants: bool = False) -> Any:
-    """Parse JSON text strictly: no NaN or Infinity, lone surrogates scrubbed.
+    """Parse JSON text strictly: no NaN or infinity, also none written as `1e999`; lone surrogates scrubbed.
 
     Args:
         text: The text.
