@@ -48,6 +48,8 @@ class PythonScript:
     """Imports leave compiled files behind; `-B` turns that off."""
     warnings: tuple[str, ...] = ()
     """Actions of `-W`."""
+    interactive: bool = False
+    """Not a script but Python's prompt, at a terminal."""
 
     @property
     def shown(self) -> bool:
@@ -78,7 +80,11 @@ class PythonResult:
     status: int
     slept: float = 0.0
     merged: bytes | None = None
-    """Both streams in the order written, where both have something."""
+    """Both streams in the order written, where both have something. At a terminal all is in `stdout`."""
+    waiting: bool = False
+    """The script waits for more to be typed at the terminal."""
+    doubt: str = ""
+    """Why what is shown at a terminal is only a guess."""
 
 
 def run_python(
@@ -93,6 +99,7 @@ def run_python(
     closed: bool = False,
     limits: PythonLimits | None = None,
     runner: Runner | None = None,
+    terminal: bool = False,
 ) -> PythonResult:
     """Run a script as Debian's Python 3.11 would, on simulated files, clock and environment.
 
@@ -108,6 +115,9 @@ def run_python(
         limits: What it may use.
         runner: Runs another command for the script (`subprocess`, `os.system`): takes the words, standard input and
             the environment, gives both streams and the status; None: it cannot.
+        terminal: The streams are a terminal, and `stdin` is what was typed at it: lines, of which those that are
+            U+0004 or U+0003 stand for C-d and C-c. Where the script slept, its output has
+            `@@worldline-sleeps-SECONDS@@`.
 
     Raises:
         PythonUnknown: The kernel does not know what would happen.
@@ -136,6 +146,8 @@ def run_python(
         "uid": uid,
         "now": now.timestamp(),
         "closed": closed,
+        "terminal": terminal,
+        "interactive": script.interactive,
         **asdict(limits or PythonLimits()),
     }
     return _result(_converse(request, files, uid, now, runner))
@@ -212,7 +224,9 @@ def _result(message: dict[str, Any]) -> PythonResult:
     if "unknown" in message:
         raise PythonUnknown(str(message["unknown"]))
     stdout, stderr = str(message["stdout"]), str(message["stderr"])
-    if _ADDRESS.search(stdout) or _ADDRESS.search(stderr):
+    waiting = message.get("waiting")
+    doubt = "the output shows what differs between runs" if _ADDRESS.search(stdout) or _ADDRESS.search(stderr) else ""
+    if doubt and waiting is None:
         raise PythonUnknown("the output shows what differs between runs")
     merged = message["merged"]
     return PythonResult(
@@ -221,4 +235,6 @@ def _result(message: dict[str, Any]) -> PythonResult:
         int(message["status"]),
         float(message["slept"]),
         None if merged is None else str(merged).encode("latin-1"),
+        bool(waiting),
+        doubt,
     )

@@ -69,9 +69,9 @@ class KernelHost:
         before = self.kernel._settled.clock
         proposal = self.kernel.propose(Action(name="bash", arguments={"command": command}))
         seconds = (self.kernel._trial.attempt.settled.clock - before).total_seconds() if self.kernel._trial else 0.0
+        status = self.kernel._trial.attempt.settled.status if self.kernel._trial else 1
         seen = proposal.observation
         (self.kernel.accept if keep else self.kernel.reject)()
-        status = seen.exit_code if seen.exit_code is not None else int(bool(seen.is_error))
         return Run(seen.text, status, proposal.known, proposal.why, proposal.classes, seconds)
 
     def read(self, path: str) -> bytes:
@@ -124,7 +124,7 @@ class MiniTerminal:
 
     def key(self, key: str) -> None:
         if key in "\r\n":
-            self.write("\n")
+            self.write("\n" if self.echo else "")
             line, self.line = self.line, ""
             if self.program is None:
                 self.command(line)
@@ -138,7 +138,7 @@ class MiniTerminal:
             if self.program is not None:
                 self.write("" if self.program.silent else "^C")
                 shown = self.program.interrupt(self.host)
-                self.show(shown, newline=shown.ended)
+                self.show(shown, newline=shown.ended and shown.status == 130)
         elif key == "\x7f":
             self.write("\b \b" if self.line and self.echo else "")
             self.line = self.line[:-1]
@@ -162,7 +162,7 @@ class MiniTerminal:
     def show(self, shown: Shown, newline: bool = False) -> None:
         if shown.unknown:
             self.unknown.append(shown.unknown)
-        self.write(shown.text)
+        self.write(shown.text + "".join(text for _, text in shown.later))
         self.echo = shown.echo
         if shown.ended:
             self.program = None

@@ -148,6 +148,8 @@ def _input(prompt: Any = "") -> str:
     sys.stdout.write(str(prompt))
     sys.stdout.flush()
     line = sys.stdin.readline()
+    if not line and sys.stdin.isatty():
+        raise EOFError
     if not line:
         raise EOFError("EOF when reading a line")
     return line.rstrip("\n")

@@ -24,6 +24,7 @@ from typing import Any
 
 from .frames import abstain
 from .streams import TextInput, TextOutput
+from .terminal import TerminalOutput, TypedInput
 
 __all__ = ["World", "install", "write_cache"]
 
@@ -363,9 +364,16 @@ class _Scan:
 
 
 def install(
-    world: World, environment: dict[str, str], stdin: bytes | None, limit: int
+    world: World, environment: dict[str, str], stdin: bytes | None, limit: int, *, terminal: bool = False
 ) -> tuple[TextOutput, TextOutput]:
     """Put the simulated world in the place of the system's.
+
+    Args:
+        world: What is simulated.
+        environment: The variables.
+        stdin: What is on standard input.
+        limit: Bytes that each stream may take.
+        terminal: The streams are a terminal, and `stdin` is what was typed.
 
     Returns:
         What collects standard output and standard error.
@@ -385,12 +393,16 @@ def install(
     for name in ("putenv", "unsetenv"):
         setattr(os, name, lambda *args: None)
     os.supports_follow_symlinks = os.supports_dir_fd = os.supports_fd = set()
-    out, err = TextOutput("<stdout>", limit), TextOutput("<stderr>", limit)
+    kind = TerminalOutput if terminal else TextOutput
+    out, err = kind("<stdout>", limit), kind("<stderr>", limit)
     sys.stdout = out
     setattr(sys, "__stdout__", sys.stdout)  # noqa: B010
     sys.stderr = err
     setattr(sys, "__stderr__", sys.stderr)  # noqa: B010
-    sys.stdin = TextInput(stdin or b"")
+    typed = (stdin or b"").decode("utf-8", "surrogateescape") if terminal else ""
+    sys.stdin = TypedInput(typed) if terminal else TextInput(stdin or b"")
+    if terminal:
+        setattr(os, "isatty", lambda fd: fd in (0, 1, 2))  # noqa: B010
     setattr(sys, "__stdin__", sys.stdin)  # noqa: B010
     return out, err
 

@@ -15,6 +15,7 @@ from typing import Any
 from . import access, processes
 from .builtin_names import FrameCall, Volatile
 from .frames import Frame, abstain
+from .terminal import note_sleep
 
 __all__ = [
     "MODULES",
@@ -239,6 +240,7 @@ def _sleep(seconds: float) -> None:
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
     slept.append(seconds)
+    note_sleep(seconds)
 
 
 def _time() -> float:

@@ -17,13 +17,14 @@ import types
 import warnings
 from typing import Any
 
-from . import access, builtin_names, expressions, functions, imports, processes, programs, seal, tracebacks
+from . import access, builtin_names, expressions, functions, imports, processes, programs, repl, seal, tracebacks
 from .channel import Channel, Closed
 from .files import World, install, write_cache
 from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, note
 from .scope import Scope
 from .statements import Compiler
 from .streams import written
+from .terminal import waiter
 from .warning import show_compiler_warnings
 
 __all__ = ["main"]
@@ -110,8 +111,14 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     world = World(ask, request["cwd"], request["uid"])
     stdin = request["stdin"]
     out, err = install(
-        world, request["env"], None if stdin is None else stdin.encode("latin-1"), request["output_limit"]
+        world,
+        request["env"],
+        None if stdin is None else stdin.encode("latin-1"),
+        request["output_limit"],
+        terminal=request["terminal"],
     )
+    if request["terminal"]:
+        waiter.append(lambda: channel.send(abstention() or {**_shown(), "status": 0, "waiting": True}))
     builtin_names.BUILTINS["open"] = open
     access.set_clock(datetime.datetime.fromtimestamp(request["now"], datetime.timezone.utc))  # noqa: UP017
     processes.set_world(world)
@@ -127,7 +134,21 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     if reason is not None:
         return {"unknown": reason}
     found = {"stdout": out.text(), "stderr": err.text(), "status": status, "slept": sum(imports.slept)}
+    if request["terminal"]:
+        return {**_shown(), "status": status, "waiting": False}
     return {**found, "merged": b"".join(written).decode("latin-1") if found["stdout"] and found["stderr"] else None}
+
+
+def _shown() -> dict[str, Any]:
+    """What stands on the terminal."""
+    text = b"".join(written).decode("latin-1")
+    return {"stdout": text, "stderr": "", "merged": None, "slept": sum(imports.slept)}
+
+
+def abstention() -> dict[str, Any] | None:
+    """The answer where the script has gone past what is known."""
+    reason = abstained()
+    return None if reason is None else {"unknown": reason}
 
 
 def _flush_open_files(world: World) -> None:
@@ -147,6 +168,9 @@ def _script(request: dict[str, Any], world: World) -> int:
         )
         world.sorts = True
         return programs.run(request["module"], _parse)
+    if request["interactive"]:
+        world.sorts = True
+        return _interactive(request, world)
     try:
         source, tree = _parse(text, filename, shown)
     except SyntaxError as error:
@@ -170,6 +194,18 @@ def _script(request: dict[str, Any], world: World) -> int:
     compiler = Compiler(source, Scope("module", None), uses_sets=uses_sets)
     frame = Frame(Code("<module>", source), top, None, top)
     return _outcome(compiler, tree, frame, by_name=request["module"] is not None)
+
+
+def _interactive(request: dict[str, Any], world: World) -> int:
+    """Python's prompt."""
+    module = types.ModuleType("__main__")
+    top = vars(module)
+    top |= {"__name__": "__main__", "__doc__": None, "__annotations__": {}}
+    sys.modules["__main__"] = module
+    loader = _loader(world, request["directory"], request["caches"])
+    imports.set_loader(loader, request["path"], closed=request["closed"])
+    builtin_names.set_evaluator(_evaluator(True))
+    return repl.interact(top)
 
 
 class _WithoutAsserts(ast.NodeTransformer):

@@ -15,6 +15,9 @@ class Shown:
 
     text: str = ""
     """As the program writes it: `\\n` for a new line (the terminal makes CR LF of it), escape sequences as they are."""
+    later: tuple[tuple[float, str], ...] = ()
+    """What follows by itself: the seconds after what came before, and the text. The program reads again, or has
+    ended, after the last."""
     ended: bool = False
     """The program has given the terminal back."""
     status: int = 0

@@ -6,16 +6,33 @@ function of what they have read.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from worldline.kernels.screen.programs.base import Host, Operator, Run, Shown
 
-__all__ = ["Tape", "command_line", "split_pipes"]
+__all__ = ["SLEEPS", "Tape", "command_line", "split_pipes", "timed"]
 
 _ORDER = "the order in which"
 """How the shell kernel's doubts about merged streams begin."""
+
+
+SLEEPS = re.compile(r"@@worldline-sleeps-([^@]*)@@")
+"""What a script leaves in its output where it slept."""
+
+
+def timed(text: str) -> tuple[str, tuple[tuple[float, str], ...]]:
+    """Split an output at the marks where the script slept: what comes at once, and what comes later."""
+    first, *rest = SLEEPS.split(text)
+    later = [(_seconds(word), piece) for word, piece in zip(rest[::2], rest[1::2], strict=True)]
+    return first, tuple(later)
+
+
+def _seconds(word: str) -> float:
+    match = re.fullmatch(r"(\d*\.?\d+)\.?([smhd]?)", word)
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
 
 
 def command_line(words: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from worldline.kernels.screen.programs.base import Host, Operator, Program
+from worldline.kernels.screen.programs.python_programs import script_program
 from worldline.kernels.screen.programs.shell_scripts import bash_script
 from worldline.kernels.shell.builtins.base import Unknown
 
@@ -32,6 +33,8 @@ def file_program(words: Sequence[str], host: Host) -> Program | None:
     name = interpreter[0].rpartition("/")[2] if interpreter else ""
     if name in ("bash", "sh", "dash"):
         return bash_script(words[0], words[1:], source)
+    if re.fullmatch(r"python3?(?:\.11)?", name) and len(interpreter) == 1:
+        return script_program(["python3", *words], words[0], host)
     return None
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from worldline.kernels.screen.programs.base import Host, Program, Run, Shown
+from worldline.kernels.screen.programs.replay import timed
 
 __all__ = ["BashScript", "bash_script", "reads_in_bash"]
 
@@ -26,6 +27,7 @@ _ODD = "@@worldline-odd@@"
 _COUNTER = "/tmp/.worldline-line"
 _MOST_READS = 400
 
+_SLEEP = 'sleep() { printf "@@worldline-sleeps-%s@@" "$*" >&2; }; '
 _PRELUDE = r"""
 read() {
 local __a __p="" __x="" __odd="" __q="" __l __n;
@@ -128,10 +130,11 @@ class BashScript:
         new, self.text = text[len(self.text) :], text
         seconds, self.seconds = max(run.seconds - self.seconds, 0.0), max(run.seconds, self.seconds)
         unknown = "; ".join(self.doubts[:3])
+        first, later = timed(new)
         if waits:
-            return Shown(new, seconds=seconds, echo=not waits[1], unknown=unknown)
+            return Shown(first, later=later, seconds=seconds, echo=not waits[1], unknown=unknown)
         self._run(host, ended=ended, keep=True)
-        return Shown(new, ended=True, status=run.status, seconds=seconds, unknown=unknown)
+        return Shown(first, later=later, ended=True, status=run.status, seconds=seconds, unknown=unknown)
 
     def _run(self, host: Host, *, ended: bool, keep: bool) -> Run:
         """Run the script on the lines so far.
@@ -142,23 +145,24 @@ class BashScript:
         if keep:
             place, name = posixpath.split(self.path)
             path = posixpath.join(place, f".{name}.running")
-        data = b64encode(self._wrapped(ended).encode()).decode()
+        data = b64encode(self._wrapped(ended, keep).encode()).decode()
         quoted = shlex.quote(path)
         before = f"printf %s {data} | base64 -d > {quoted}; printf 0 > {_COUNTER}; "
         after = f"; set -- $?; rm -f {quoted} {_COUNTER}; (exit $1)" if keep else ""
         words = shlex.join(["bash", path, *self.arguments])
         return host.run(before + words + after, stdin=f"{_TTY}\n" * _MOST_READS, keep=keep)
 
-    def _wrapped(self, ended: bool) -> str:
+    def _wrapped(self, ended: bool, keep: bool) -> str:
         """The script with our functions on its first line, so that the numbers of its lines stay."""
         first, rest = "", self.source
         if rest.startswith("#!"):
-            first, _, rest = rest.partition("\n")
-            first += "\n"
+            _, first, rest = rest.partition("\n")
         prelude = _PRELUDE.replace("@ODD@", _ODD).replace("@TTY@", _TTY).replace("@COUNTER@", _COUNTER)
         typed = " ".join(_quote(line.removesuffix("\n")) for line in self.lines)
         head = " ".join(prelude.split("\n")) + f"__typed=({typed}); __eof={1 if ended else ''}; "
-        return f"{first}{{ {head}{_SELECT.sub(_menu, rest)}\n}} 2>&1\n"
+        if not keep and "sleep" in rest and not re.search(r"\bdate\b|SECONDS", rest):
+            head = _SLEEP + head
+        return f"{{ {head}{first}{_SELECT.sub(_menu, rest)}\n}} 2>&1\n"
 
 
 def _menu(match: re.Match[str]) -> str:

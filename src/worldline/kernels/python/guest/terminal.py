@@ -1,0 +1,89 @@
+"""Standard streams that are a terminal: what was typed arrives line by line, and a read beyond it ends the run.
+
+What is typed is a text of lines. A line that holds nothing but `INTERRUPT` or `END` stands for C-c and C-d.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from .streams import TextInput, TextOutput, written
+
+__all__ = ["END", "INTERRUPT", "TerminalOutput", "TypedInput", "note_sleep", "on_terminal", "waiter"]
+
+END, INTERRUPT = "\x04", "\x03"
+SLEEPS = "@@worldline-sleeps-%g@@"
+
+_leave = os._exit
+waiter: list[Callable[[], None]] = []
+"""Sends what was written so far; set where the streams are a terminal."""
+
+
+def on_terminal() -> bool:
+    """Whether the streams are a terminal."""
+    return bool(waiter)
+
+
+def wait() -> NoReturn:
+    """End the run: the script waits for what was not typed yet."""
+    waiter[0]()
+    _leave(0)
+
+
+def note_sleep(seconds: float) -> None:
+    """Leave a mark where the script slept."""
+    if waiter:
+        written.append((SLEEPS % seconds).encode())
+
+
+class _Lines(io.RawIOBase):
+    """The terminal as a script reads it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._events: Iterator[str] = iter(text.splitlines(keepends=True))
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            event = next(self._events, None)
+            if event is None:
+                wait()
+            if event.rstrip("\n") == INTERRUPT:
+                raise KeyboardInterrupt
+            if event.rstrip("\n") == END:
+                return 0
+            self._rest = event.encode("utf-8", "surrogateescape")
+        data, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class TypedInput(TextInput):
+    """Standard input at a terminal."""
+
+    def __init__(self, text: str) -> None:
+        io.TextIOWrapper.__init__(self, io.BufferedReader(_Lines(text)), "utf-8", "surrogateescape")
+
+    def isatty(self) -> bool:
+        return True
+
+
+class TerminalOutput(TextOutput):
+    """Standard output or error at a terminal: each line is shown when it is complete."""
+
+    def __init__(self, name: str, limit: int) -> None:
+        super().__init__(name, limit)
+        self.reconfigure(line_buffering=True)
+
+    def isatty(self) -> bool:
+        return True
