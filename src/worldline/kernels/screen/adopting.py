@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from worldline.domains.terminal.state import ScreenSpec
 from worldline.kernels.screen.console import Console
 from worldline.kernels.screen.driver import LineDriver
+from worldline.kernels.screen.host import Ran
 from worldline.kernels.screen.lines import LineEditor
 from worldline.kernels.screen.prompt import decode, prompt_pattern, prompt_width
-from worldline.kernels.screen.running import Ran
 from worldline.kernels.screen.state import State
 from worldline.kernels.shell import ShellKernel
 from worldline.types import Action, Observation, Turn
@@ -91,8 +91,7 @@ def _at_prompt(
     row = rows[-1]
     typed = (row + " ")[match.end() :].rstrip() if match.end() <= len(row) else ""
     pattern = console.shell.variable("PS1") or spec.prompt
-    width = prompt_width(decode(pattern, console.around()))
-    width = match.end() if not (row + " ")[: match.end()].strip() == "" else width
+    width = match.end() if row else prompt_width(decode(pattern, console.around()))
     kept = after.editor.text if after.editor is not None and after.editor.text.rstrip() == typed else typed
     after.display.adopt(text, len(rows) - 1, min(width + len(kept), spec.columns - 1))
     if after.at_prompt and after.editor is not None and after.editor.text == kept:

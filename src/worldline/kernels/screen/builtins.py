@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from worldline.kernels.screen.commands import List, Loop, Node, Other, Simple
 from worldline.kernels.screen.jobs import Job
 from worldline.kernels.screen.reading import ReadLine
-from worldline.kernels.screen.syntax import List, Loop, Node, Other, Simple
 from worldline.kernels.screen.tasks import Task
 
 if TYPE_CHECKING:
@@ -246,10 +246,10 @@ def _exit(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
 def _tput(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     display = runner.state.display
     known = {
-        "cols": f"{display.columns}\n", "lines": f"{display.lines}\n", "clear": "\x1b[H\x1b[2J\x1b[3J", "home": "\x1b[H",
-        "bold": "\x1b[1m", "sgr0": "\x1b(B\x1b[m", "smul": "\x1b[4m", "rmul": "\x1b[24m", "rev": "\x1b[7m",
-        "smso": "\x1b[7m", "rmso": "\x1b[27m", "el": "\x1b[K", "ed": "\x1b[J", "bel": "\x07", "civis": "", "cnorm": "",
-        "colors": "256\n", "sc": "\x1b7", "rc": "\x1b8", "cuu1": "\x1b[A", "dim": "\x1b[2m",
+        "cols": f"{display.columns}\n", "lines": f"{display.lines}\n", "clear": "\x1b[H\x1b[2J\x1b[3J",
+        "home": "\x1b[H", "bold": "\x1b[1m", "sgr0": "\x1b(B\x1b[m", "smul": "\x1b[4m", "rmul": "\x1b[24m",
+        "rev": "\x1b[7m", "smso": "\x1b[7m", "rmso": "\x1b[27m", "el": "\x1b[K", "ed": "\x1b[J", "bel": "\x07", "civis": "",
+        "cnorm": "", "colors": "256\n", "sc": "\x1b7", "rc": "\x1b8", "cuu1": "\x1b[A", "dim": "\x1b[2m",
     }  # fmt: skip
     if len(words) == 1 and words[0] in known:
         _say(runner, task, known[words[0]])

@@ -178,15 +178,14 @@ class Console:
         assert editor is not None
         task = state.task
         if key == _INTERRUPT:
-            state.display.feed(f"{editor.leave() if not editor.text else ''}^C")
+            silent = task is not None and task.program is not None and task.program.silent
+            state.display.feed("" if silent else "^C")
             state.queue = ""
             if task is None:
                 self._abandon()
             else:
                 state.editor = None
-                assert task.program is not None
-                self.runner.show(task, task.program.interrupt(self.runner))
-                self._after_program()
+                self._interrupted_program()
             return
         if key in (_SUSPEND, _QUIT):
             if task is not None:
@@ -202,8 +201,6 @@ class Console:
             editor.unsure = ""
         if editor.accepted:
             state.editor = None
-            if editor.killed:
-                pass
             if task is None:
                 self._entered(editor.text)
             else:
@@ -214,7 +211,7 @@ class Console:
                 self._end()
             else:
                 assert task.program is not None
-                self.runner.show(task, task.program.end_of_input(self.runner))
+                self.runner.show(task, task.program.end_of_input(self.runner.host))
                 self._after_program()
 
     def _feed_line(self, line: str) -> None:
@@ -222,7 +219,7 @@ class Console:
         assert task is not None and task.program is not None
         self.state.program_history.add(line)
         self.runner.features.add(task.program.name)
-        self.runner.show(task, task.program.feed(f"{line}\n", self.runner))
+        self.runner.show(task, task.program.feed(f"{line}\n", self.runner.host))
         self._after_program()
 
     def _after_program(self) -> None:
@@ -351,7 +348,7 @@ class Console:
             if key == _END and not state.driver.literal:
                 if reads and not state.driver.text and not lines:
                     assert task.program is not None
-                    self.runner.show(task, task.program.end_of_input(self.runner))
+                    self.runner.show(task, task.program.end_of_input(self.runner.host))
                     self._after_program()
                     return keys
                 self.runner.doubt("C-d within a line, or when nobody reads")
@@ -383,7 +380,7 @@ class Console:
                 return
             line = rest.pop(0)
             self.runner.features.add(task.program.name)
-            self.runner.show(task, task.program.feed(line, self.runner))
+            self.runner.show(task, task.program.feed(line, self.runner.host))
             if task.program is None and task.wake is None:
                 self.state.queue += "".join(rest)
                 rest = []
@@ -395,10 +392,8 @@ class Console:
             if task is None or task.program is None or not task.program.raw or task.wake is not None:
                 return keys
             key = keys.pop(0)
-            if key == "\r" and task.program.raw:
-                key = "\r"
             self.runner.features.add(task.program.name)
-            self.runner.show(task, task.program.feed(key, self.runner))
+            self.runner.show(task, task.program.feed(key, self.runner.host))
             self._after_program()
         return []
 
@@ -412,10 +407,11 @@ class Console:
                 self.runner.lose("C-z at `read`")
                 return
             self.runner.suspend()
-        elif task.program is not None and task.wake is None:
+        elif task.program is not None and task.ending is None:
             state.driver = LineDriver()
             state.queue = ""
-            state.display.feed("^C")
+            if not task.program.silent:
+                state.display.feed("^C")
             self._interrupted_program()
         else:
             state.driver = LineDriver()
@@ -425,13 +421,13 @@ class Console:
         """C-c for a program that reads lines; if it dies of it, the whole line that was entered does."""
         task = self.state.task
         assert task is not None and task.program is not None
-        shown = task.program.interrupt(self.runner)
+        task.wake, task.later = None, []
+        shown = task.program.interrupt(self.runner.host)
         self.runner.features.add("interrupt")
         self.runner.show(task, shown)
         if task.program is None and task.wake is None:
             if shown.status == 130:
                 task.frames.clear()
-                if self.state.display.column:
-                    self.state.display.feed("\r\n")
+                self.state.display.feed("\r\n")
             self.runner.go()
         self._program_line()

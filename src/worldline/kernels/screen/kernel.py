@@ -132,7 +132,7 @@ class ScreenKernel:
             Observation.from_text(text),
             known=not unknown,
             classes=tuple(dict.fromkeys(classes)),
-            why=unknown and "; ".join(dict.fromkeys([*reasons[:4], unknown])) or f"ran {ran or 'nothing'}",
+            why=(unknown and "; ".join(dict.fromkeys([*reasons[:4], unknown]))) or f"ran {ran or 'nothing'}",
             ended=state.ended,
         )
 

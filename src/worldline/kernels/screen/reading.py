@@ -16,10 +16,11 @@ class ReadLine:
     """A `read` that waits for a line."""
 
     name: ClassVar[str] = "read"
+    silent: ClassVar[bool] = False
     words: list[str]
     """Options and variables, without `-p` and `-s`."""
     prompt: str = ""
-    silent: bool = False
+    hidden: bool = False
     joined: str = ""
     """Lines that ended in a backslash."""
     literal: bool = False
@@ -39,7 +40,7 @@ class ReadLine:
                 if letter == "r":
                     found.literal = True
                 elif letter == "s":
-                    found.silent = True
+                    found.hidden = True
                 elif letter in ("p", "a"):
                     if not letters and not rest:
                         return None
@@ -59,13 +60,13 @@ class ReadLine:
 
     def start(self, host: Host) -> Shown:
         """Show the prompt."""
-        return Shown(self.prompt, echo=not self.silent)
+        return Shown(self.prompt, echo=not self.hidden)
 
     def feed(self, text: str, host: Host) -> Shown:
         """Take a line."""
         if not self.literal and text.endswith("\\\n"):
             self.joined += text
-            return Shown("> ", echo=not self.silent)
+            return Shown("> ", echo=not self.hidden)
         return self._end(self.joined + text, host)
 
     def _end(self, text: str, host: Host) -> Shown:
@@ -80,4 +81,4 @@ class ReadLine:
 
     def interrupt(self, host: Host) -> Shown:
         """C-c ends it."""
-        return Shown("\n", ended=True, status=130)
+        return Shown(ended=True, status=130)

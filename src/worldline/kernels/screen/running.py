@@ -3,134 +3,50 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import timedelta
 
-from worldline.errors import KernelError
 from worldline.kernels.screen.builtins import BUILTINS, written
-from worldline.kernels.screen.programs import PROGRAMS
-from worldline.kernels.screen.programs.base import Host, Operator, Program, Run, Shown
+from worldline.kernels.screen.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
+from worldline.kernels.screen.host import Executor
+from worldline.kernels.screen.programs import PROGRAMS, find_program
+from worldline.kernels.screen.programs.base import Operator, Program, Shown
 from worldline.kernels.screen.state import State
-from worldline.kernels.screen.syntax import (
-    AndOr,
-    Fault,
-    If,
-    Incomplete,
-    List,
-    Loop,
-    Node,
-    Other,
-    Pipe,
-    Simple,
-    parse,
-    simples,
-)
+from worldline.kernels.screen.stepping import STEPS
+from worldline.kernels.screen.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.tasks import Frame, Task
 from worldline.kernels.shell import ShellKernel
 from worldline.kernels.shell.script import Script, read_script
-from worldline.types import Action
 
-__all__ = ["Ran", "Runner"]
+__all__ = ["Runner"]
 
 _BLOCKING_WORDS = (
-    "vim vi nano top htop watch man ssh less more most screen tmux ed ex view emacs mc info python3 python ipython node "
-    "perl irb ruby gdb psql mysql sqlite3 bc dc ftp telnet nc bash sh dash su passwd yes cat head tail sort wc tr tee "
-    "sed awk grep cut uniq nl rev tac xargs fold read select dialog"
+    "vim vi nano top htop watch man ssh less more most screen tmux ed ex view emacs mc info python3 python ipython "
+    "node perl irb ruby gdb psql mysql sqlite3 bc dc ftp telnet nc bash sh dash su passwd yes cat head tail sort wc tr "
+    "tee sed awk grep cut uniq nl rev tac xargs fold read select dialog"
 )
 _BLOCKING = frozenset(_BLOCKING_WORDS.split())
 """Programs that may keep the terminal when it is not known what they do."""
-_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.")
-_EXPANDED = re.compile(r"[$`*?\[\]~{}\\'\"]")
 _MOST_STEPS = 20_000
-_SLEEP = re.compile(r"(\d+\.?\d*|\.\d+)([smhd]?)")
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_FOREVER = 1e9
+_ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
+"""Programs of which only the file that they are given tells whether they read the terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A command that the shell kernel ran in a turn."""
-
-    command: str
-    text: str
-    known: bool
-    why: str
-    classes: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class Runner:
-    """Runs commands for a terminal; satisfies :class:`~worldline.kernels.screen.programs.base.Host`.
+class Runner(Executor):
+    """Runs what was entered at a terminal.
 
     Args:
-        shell: The shell and its files; every command it runs is accepted.
+        shell: The shell and its files.
         state: The terminal; changed in place.
         prompt: Shows the next prompt.
     """
 
-    shell: ShellKernel
-    state: State
-    prompt: Callable[[], None]
-    ran: list[Ran] = field(default_factory=list)
-    features: set[str] = field(default_factory=set)
-    doubts: list[str] = field(default_factory=list)
-    steps: int = 0
-
-    # --- the host of programs
-
-    @property
-    def columns(self) -> int:
-        """Width of the terminal."""
-        return self.state.display.columns
-
-    @property
-    def lines(self) -> int:
-        """Height of the terminal."""
-        return self.state.display.lines
-
-    @property
-    def cwd(self) -> str:
-        """The shell's working directory."""
-        return self.shell.settled.cwd
-
-    def read(self, path: str) -> bytes:
-        """Read a file for a program."""
-        return self.shell.read_file(path)
-
-    def write(self, path: str, data: bytes) -> None:
-        """Write a file for a program."""
-        self.shell.write_file(path, data)
-
-    def run(self, command: str, *, stdin: str | None = None, keep: bool = True) -> Run:
-        """Run a command for a program."""
-        if stdin is not None:
-            command = _with_input(command, stdin)
-        return self.execute(command, keep=keep)
-
-    def execute(self, command: str, *, keep: bool = True) -> Run:
-        """Run a command in the shell, at the present time."""
-        shell = self.shell
-        shell.adjust(clock=shell.state.clock + timedelta(seconds=int(self.state.now + 1e-6)))
-        proposal = shell.propose(Action(name="bash", arguments={"command": command}))
-        details = proposal.details
-        found = Run(
-            proposal.observation.text,
-            int(details.get("status", 2)),
-            proposal.known,
-            "" if proposal.known else proposal.why,
-            proposal.classes,
-            float(details.get("seconds", 0.0)),
-        )
-        if not keep:
-            shell.reject()
-            return found
-        shell.accept()
-        self.ran.append(Ran(command, found.text, found.known, found.why, found.classes))
-        if proposal.ended:
-            self.state.ended = True
-        return found
+    def __init__(self, shell: ShellKernel, state: State, prompt: Callable[[], None]) -> None:
+        super().__init__(shell, state)
+        self.prompt = prompt
+        self.features: set[str] = set()
+        """What of the terminal was used, for the classes of a proposal."""
+        self.doubts: list[str] = []
+        self.steps = 0
 
     # --- starting
 
@@ -146,33 +62,52 @@ class Runner:
             state.task = None
             self.finish()
             return
-        stepped = tree is not None and self._steps(tree)
+        stepped = tree is not None and self.steps_through(tree)
         node: Node = tree if tree is not None and stepped else Other(text)
         state.task = Task(text, [Frame("list" if stepped else "node", node)])
         self.go()
 
-    def _steps(self, node: Node | AndOr) -> bool:
+    def steps_through(self, node: Node | AndOr) -> bool:
         """Whether it has to be gone through command by command."""
         if isinstance(node, AndOr) and node.background:
             return True
-        if isinstance(node, List) and any(self._steps(item) for item in node.items):
+        if isinstance(node, List) and any(self.steps_through(item) for item in node.items):
             return True
         if isinstance(node, AndOr):
-            return any(self._steps(part) for _, part in node.parts)
+            return any(self.steps_through(part) for _, part in node.parts)
         if isinstance(node, Pipe):
-            return len(node.parts) > 1 and node.text.startswith(_first(node)) and _first(node) in PROGRAMS
+            return self._reads_terminal(node)
         if isinstance(node, Simple):
             name = node.name
-            return (
-                name in BUILTINS or name in PROGRAMS or (name == "kill" and re.search(r"%|\$!", node.text) is not None)
-            )
+            if name in BUILTINS or (name == "kill" and re.search(r"%|\$!", node.text) is not None):
+                return True
+            return self._reads_terminal(node)
         if isinstance(node, Loop):
-            return (node.test is not None and self._steps(node.test)) or self._steps(node.body)
+            return (node.test is not None and self.steps_through(node.test)) or self.steps_through(node.body)
         if isinstance(node, If):
             parts = [part for clause in node.clauses for part in clause]
             parts += [node.otherwise] if node.otherwise is not None else []
-            return any(self._steps(part) for part in parts)
+            return any(self.steps_through(part) for part in parts)
         return False
+
+    def _reads_terminal(self, node: Simple | Pipe) -> bool:
+        """Whether a program may read the terminal, going by the words as they were typed."""
+        parts = node.parts if isinstance(node, Pipe) else (node,)
+        first = parts[0]
+        if not isinstance(first, Simple) or (isinstance(node, Pipe) and not node.text.startswith(first.text)):
+            return False
+        name = first.words[0] if first.words else ""
+        if "/" in name or (name in _ANYWHERE and len(first.words) > 1):
+            return True
+        if name.rpartition("/")[2] not in PROGRAMS:
+            return False
+        words: list[str] = []
+        for number, part in enumerate(parts):
+            if not isinstance(part, Simple):
+                return True
+            words += [Operator("|")] if number else []
+            words += [Operator(token) if operator else token for token, operator in part.tokens]
+        return find_program(words, self.host) is not None
 
     # --- going on
 
@@ -212,7 +147,7 @@ class Runner:
                 self.lose("a loop that does not end")
                 return
             frame = task.frames[-1]
-            _STEPS[frame.kind](self, task, frame)
+            STEPS[frame.kind](self, task, frame)
 
     def lose(self, why: str) -> None:
         """From here on it is not known who has the terminal."""
@@ -230,128 +165,6 @@ class Runner:
         if not task.background:
             self.shell.adjust(status=value)
 
-    # --- frames
-
-    def list_step(self, task: Task, frame: Frame) -> None:
-        node = frame.node
-        assert isinstance(node, List)
-        if frame.index == len(node.items):
-            task.frames.pop()
-            return
-        item = node.items[frame.index]
-        frame.index += 1
-        if item.background:
-            self.launch(item)
-            task.status = 0
-        else:
-            task.frames.append(Frame("chain", item))
-
-    def chain_step(self, task: Task, frame: Frame) -> None:
-        node = frame.node
-        assert isinstance(node, AndOr)
-        if frame.index == 0 and not self._steps(AndOr(node.text, node.parts)):
-            task.frames.pop()
-            self.whole(task, node.text)
-            return
-        if frame.index == len(node.parts):
-            task.frames.pop()
-            return
-        operator, part = node.parts[frame.index]
-        frame.index += 1
-        if (operator == "&&" and task.status) or (operator == "||" and not task.status):
-            return
-        task.frames.append(Frame("node", part))
-
-    def node_step(self, task: Task, frame: Frame) -> None:
-        task.frames.pop()
-        node = frame.node
-        assert not isinstance(node, AndOr)
-        if not self._steps(node):
-            self.whole(task, node.text)
-        elif isinstance(node, List):
-            task.frames.append(Frame("list", node))
-        elif isinstance(node, Loop):
-            self.loop(task, node)
-        elif isinstance(node, If):
-            task.frames.append(Frame("if", node))
-        elif isinstance(node, Simple):
-            self.simple(task, node)
-        elif isinstance(node, Pipe):
-            self.pipe(task, node)
-        else:
-            self.whole(task, node.text)
-
-    def loop(self, task: Task, node: Loop) -> None:
-        if node.kind == "for":
-            values = self.words(node.head)
-            if values is None:
-                self.lose("the words of a loop")
-                return
-            task.frames.append(Frame("for", node, 0, tuple(values)))
-        elif node.kind == "cfor":
-            parts = [part.strip() for part in node.head.split(";")]
-            if len(parts) != 3:
-                self.whole(task, node.text)
-                return
-            if parts[0]:
-                self.whole(task, f"(({parts[0]}))")
-            task.frames.append(Frame("cfor", node, 0, tuple(parts)))
-        else:
-            task.frames.append(Frame("while", node))
-
-    def for_step(self, task: Task, frame: Frame) -> None:
-        node = frame.node
-        assert isinstance(node, Loop)
-        if frame.index == len(frame.values):
-            task.frames.pop()
-            return
-        value = frame.values[frame.index]
-        frame.index += 1
-        self.silent(task, f"{node.variable}={shlex.quote(value)}")
-        task.frames.append(Frame("list", node.body))
-
-    def cfor_step(self, task: Task, frame: Frame) -> None:
-        node = frame.node
-        assert isinstance(node, Loop)
-        if frame.index and frame.values[2]:
-            self.silent(task, f"(({frame.values[2]}))")
-        frame.index = 1
-        if frame.values[1] and self.silent(task, f"(({frame.values[1]}))"):
-            task.frames.pop()
-            self.status(task, 0)
-            return
-        task.frames.append(Frame("list", node.body))
-
-    def while_step(self, task: Task, frame: Frame) -> None:
-        node = frame.node
-        assert isinstance(node, Loop) and node.test is not None
-        if frame.index == 0:
-            frame.index = 1
-            task.frames.append(Frame("list", node.test))
-            return
-        frame.index = 0
-        if (task.status == 0) == (node.kind == "while"):
-            task.frames.append(Frame("list", node.body))
-        else:
-            task.frames.pop()
-            self.status(task, 0)
-
-    def if_step(self, task: Task, frame: Frame) -> None:
-        node = frame.node
-        assert isinstance(node, If)
-        clause, tested = divmod(frame.index, 2)
-        frame.index += 1
-        if clause == len(node.clauses):
-            task.frames.pop()
-            self.status(task, 0)
-            if node.otherwise is not None:
-                task.frames.append(Frame("list", node.otherwise))
-        elif not tested:
-            task.frames.append(Frame("list", node.clauses[clause][0]))
-        elif task.status == 0:
-            task.frames.pop()
-            task.frames.append(Frame("list", node.clauses[clause][1]))
-
     # --- commands
 
     def silent(self, task: Task, command: str) -> int:
@@ -366,7 +179,7 @@ class Runner:
         """Run a text in the shell kernel; time that passes in it delays all it writes."""
         if task.background:
             text = f"( {text} )"
-        run = self.execute(self._with_pid(text))
+        run = self.execute(self.with_pid(text))
         task.status = run.status
         doubt = run.why
         if doubt and self._may_block(text):
@@ -393,12 +206,6 @@ class Runner:
             self.doubts.append(doubt)
         self.state.display.write(text, doubt)
 
-    def _with_pid(self, text: str) -> str:
-        if "$!" not in text:
-            return text
-        pid = self.state.jobs.last_pid
-        return re.sub(r"\$!", str(pid) if pid else "", text)
-
     def _may_block(self, text: str) -> bool:
         script = read_script(text)
         return (
@@ -406,20 +213,6 @@ class Runner:
             or bool(script.programs & _BLOCKING)
             or any("/" in name for name in script.programs)
         )
-
-    def words(self, text: str) -> list[str] | None:
-        """Expand words as the shell would; None where that is not known."""
-        if not _EXPANDED.search(text):
-            return text.split()
-        if not re.search(r"[$`*?\[~{]", text):
-            try:
-                return shlex.split(text)
-            except ValueError:
-                return None
-        run = self.execute(f"printf '%s\\n' {self._with_pid(text)}", keep=False)
-        if not run.known or run.status:
-            return None
-        return run.text.removesuffix("\n").split("\n") if run.text else []
 
     def simple(self, task: Task, node: Simple) -> None:
         name = node.name
@@ -443,19 +236,6 @@ class Runner:
         words = self.expanded(node.tokens)
         self.program(task, node.text, words)
 
-    def expanded(self, tokens: Sequence[tuple[str, bool]]) -> list[str] | None:
-        """Words and operators of a command, expanded."""
-        found: list[str] = []
-        for token, operator in tokens:
-            if operator:
-                found.append(Operator(token))
-                continue
-            more = self.words(token)
-            if more is None:
-                return None
-            found += more
-        return found
-
     def unclear(self, task: Task, node: Simple) -> None:
         """A command of the terminal that is called in a way that is not gone into."""
         self.whole(task, node.text)
@@ -478,7 +258,7 @@ class Runner:
             self.whole(task, text)
             self.doubt("the words of a command")
             return
-        found: Program | None = None if task.background else PROGRAMS[words[0]](words)
+        found: Program | None = None if task.background or not words[0] else find_program(words, self.host)
         if found is None:
             self.whole(task, text)
             return
@@ -487,25 +267,29 @@ class Runner:
         self.state.editor = None
         self.show(task, found.start(self.host))
 
-    @property
-    def host(self) -> Host:
-        """What programs are given."""
-        return self
-
     def show(self, task: Task, shown: Shown) -> None:
-        """Take what a program wrote; it may have ended."""
-        state = self.state
-        state.echo = shown.echo
+        """Take what a program wrote; it may have ended, or go on by itself."""
+        self.state.echo = shown.echo
         if shown.unknown:
             self.doubts.append(shown.unknown)
-        if shown.ended:
+        parts = [(shown.seconds, shown.text), *shown.later]
+        task.ending = shown.status if shown.ended else None
+        task.output_doubt = shown.unknown
+        self._deliver(task, parts)
+
+    def _deliver(self, task: Task, parts: Sequence[tuple[float, str]]) -> None:
+        """Show what a program writes, one part after the other; a part that comes later is waited for."""
+        for number, (seconds, text) in enumerate(parts):
+            if seconds > 0:
+                task.wake, task.output, task.later = self.state.now + seconds, text, list(parts[number + 1 :])
+                self.features.add("timing")
+                return
+            self.state.display.write(text, task.output_doubt)
+        task.output_doubt = ""
+        if task.ending is not None:
             task.program = None
-            self.status(task, shown.status)
-        if shown.seconds > 0:
-            task.wake, task.output, task.output_doubt = state.now + shown.seconds, shown.text, shown.unknown
-            self.features.add("timing")
-            return
-        state.display.write(shown.text, shown.unknown)
+            self.status(task, task.ending)
+            task.ending = None
 
     # --- jobs and time
 
@@ -557,6 +341,10 @@ class Runner:
             if doubt:
                 self.doubts.append(doubt)
             self.state.display.write(output, doubt)
+        if task.program is not None:
+            later, task.later = task.later, []
+            task.output_doubt = doubt
+            self._deliver(task, later)
         if task.background:
             self.advance(task)
             self._reap()
@@ -603,7 +391,7 @@ class Runner:
         state.driver.text, state.queue = "", ""
         if task.timing:
             self.doubt("what a command had written when it was stopped")
-        rest = [frame for frame in task.frames]
+        rest = list(task.frames)
         stopped = Task(task.simple or task.text, program=task.program, forever=task.forever)
         stopped.simple, stopped.output, stopped.output_doubt = task.simple, task.output, task.output_doubt
         stopped.remaining = max(0.0, (task.wake or state.now) - state.now)
@@ -631,26 +419,3 @@ class Runner:
             task.wake = self.state.now + stopped.remaining
         if task.program is not None:
             self.doubt("how a program shows itself again")
-
-
-_STEPS = {
-    "list": Runner.list_step, "chain": Runner.chain_step, "node": Runner.node_step, "for": Runner.for_step,
-    "cfor": Runner.cfor_step, "while": Runner.while_step, "if": Runner.if_step,
-}  # fmt: skip
-
-
-def _first(node: Pipe) -> str:
-    part = node.parts[0]
-    return part.name if isinstance(part, Simple) and part.words[:1] == (part.name,) else ""
-
-
-def _with_input(command: str, stdin: str) -> str:
-    """Let a command read a text."""
-    if not stdin:
-        return f"{{ {command}\n}} < /dev/null"
-    if stdin.endswith("\n"):
-        mark = "END_OF_TYPED_INPUT"
-        if mark in stdin:
-            raise KernelError("a typed text holds the mark that ends it")
-        return f"{{ {command}\n}} <<'{mark}'\n{stdin}{mark}"
-    return f"printf %s {shlex.quote(stdin)} | {{ {command}\n}}"

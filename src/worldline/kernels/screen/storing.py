@@ -97,7 +97,7 @@ def _in(value: Any) -> Any:
         return found(content)
     if kind != "object":
         raise ValueError(kind)
-    thing = object.__new__(found)
+    thing: object = object.__new__(found)
     for attribute, item in content.items():
         object.__setattr__(thing, attribute, _in(item))
     return thing

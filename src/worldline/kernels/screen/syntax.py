@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NoReturn
 
-__all__ = ["AndOr", "Fault", "If", "Incomplete", "List", "Loop", "Node", "Other", "Pipe", "Simple", "parse", "simples"]
+from worldline.kernels.screen.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
+
+__all__ = ["Fault", "Incomplete", "parse"]
 
 
 class Incomplete(Exception):
@@ -31,91 +32,6 @@ class Fault(Exception):
     """The text is no command; the shell says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Simple:
-    """A simple command."""
-
-    text: str
-    """As typed, with the bodies of its here-documents."""
-    tokens: tuple[tuple[str, bool], ...]
-    """Words as typed, and operators (marked True)."""
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words as typed, without redirections."""
-        found, skip = [], False
-        for token, operator in self.tokens:
-            if not operator and not skip:
-                found.append(token)
-            skip = operator and not re.search(r"&[\d-]+$", token)
-        return tuple(found)
-
-    @property
-    def name(self) -> str:
-        """The command's name as typed, after assignments."""
-        return next((word for word in self.words if not _ASSIGNMENT.match(word)), "")
-
-
-@dataclass(frozen=True, slots=True)
-class Other:
-    """Anything that is only run as a whole: `case`, `[[ ]]`, `(( ))`, a function, a subshell."""
-
-    text: str
-    kind: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Pipe:
-    """Commands joined by `|`, or one command with `!` or `time` before it."""
-
-    text: str
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AndOr:
-    """Commands joined by `&&` and `||`: each with the operator before it."""
-
-    text: str
-    parts: tuple[tuple[str, Node], ...]
-    background: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class List:
-    """Commands one after the other."""
-
-    text: str
-    items: tuple[AndOr, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """`for`, `while`, `until`, or `for ((`."""
-
-    text: str
-    kind: str
-    variable: str
-    """Of a `for`."""
-    head: str
-    """Words of a `for` as typed; the three expressions of a `for ((`, joined by `;`."""
-    test: List | None
-    """What a `while` or `until` tests."""
-    body: List
-
-
-@dataclass(frozen=True, slots=True)
-class If:
-    """`if`, with its conditions and bodies in turn."""
-
-    text: str
-    clauses: tuple[tuple[List, List], ...]
-    otherwise: List | None
-
-
-Node = Simple | Other | Pipe | Loop | If | List
-
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*")
 _REDIRECT = re.compile(
     r"(?:\d+|\{[A-Za-z_]\w*\})?(?:<<<|<<-|<<|<>|<&|>>|>&|>\||<(?!\()|>(?!\())(?:[\d-]+(?![\w./]))?|&>>|&>"
@@ -138,29 +54,6 @@ def parse(text: str) -> List:
     if reader.place < len(reader.text):
         raise Fault
     return found
-
-
-def simples(node: Node | AndOr | None) -> Iterator[Simple]:
-    """Go through the simple commands that can be told apart, in order."""
-    if isinstance(node, Simple):
-        yield node
-    elif isinstance(node, List):
-        for item in node.items:
-            yield from simples(item)
-    elif isinstance(node, AndOr):
-        for _, part in node.parts:
-            yield from simples(part)
-    elif isinstance(node, Pipe):
-        for part in node.parts:
-            yield from simples(part)
-    elif isinstance(node, Loop):
-        yield from simples(node.test)
-        yield from simples(node.body)
-    elif isinstance(node, If):
-        for test, body in node.clauses:
-            yield from simples(test)
-            yield from simples(body)
-        yield from simples(node.otherwise)
 
 
 class _Reader:
@@ -646,7 +539,7 @@ class _Reader:
 
 def _with_documents(reader: _Reader, parts: list[tuple[str, Node]]) -> Iterator[tuple[str, Node]]:
     """Give simple commands the bodies of their here-documents, which were read after them."""
-    bodies = {place: body for place, body in reader.documents}
+    bodies = dict(reader.documents)
     if not bodies:
         yield from parts
         return

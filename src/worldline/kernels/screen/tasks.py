@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from worldline.kernels.screen.commands import AndOr, Node
 from worldline.kernels.screen.programs.base import Program
-from worldline.kernels.screen.syntax import AndOr, Node
 
 __all__ = ["Frame", "Task"]
 
@@ -36,6 +36,10 @@ class Task:
     output: str = ""
     """Written when the wait is over."""
     output_doubt: str = ""
+    later: list[tuple[float, str]] = field(default_factory=list)
+    """What a program writes after that: seconds and text."""
+    ending: int | None = None
+    """Status of a program that ends with the last of it."""
     after: int | None = None
     """Status that counts once the wait is over; None: the shell's own."""
     timing: str = ""

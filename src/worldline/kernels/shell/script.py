@@ -212,7 +212,8 @@ _TO_FILE = re.compile(r"(?<![2&])1?>(?!&2|\()|&>")
 @lru_cache(maxsize=512)
 def _outputs(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Names of the commands whose output the shell shows, and of those whose output goes elsewhere."""
-    shown, elsewhere = set(), set()
+    shown: set[str] = set()
+    elsewhere: set[str] = set()
     pieces = _SEPARATOR.split(_DOUBLE_KEPT.sub("q", text))
     inside: list[bool] = []
     for piece, separator in zip(pieces[::2], [*pieces[1::2], ""], strict=True):

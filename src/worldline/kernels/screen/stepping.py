@@ -1,0 +1,150 @@
+"""Going through lists, chains, loops and conditions one command at a time."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from worldline.kernels.screen.commands import AndOr, If, List, Loop, Pipe, Simple
+from worldline.kernels.screen.tasks import Frame, Task
+
+if TYPE_CHECKING:
+    from worldline.kernels.screen.running import Runner
+
+__all__ = ["STEPS"]
+
+
+def _list_step(runner: Runner, task: Task, frame: Frame) -> None:
+    node = frame.node
+    assert isinstance(node, List)
+    if frame.index == len(node.items):
+        task.frames.pop()
+        return
+    item = node.items[frame.index]
+    frame.index += 1
+    if item.background:
+        runner.launch(item)
+        task.status = 0
+    else:
+        task.frames.append(Frame("chain", item))
+
+
+def _chain_step(runner: Runner, task: Task, frame: Frame) -> None:
+    node = frame.node
+    assert isinstance(node, AndOr)
+    if frame.index == 0 and not runner.steps_through(AndOr(node.text, node.parts)):
+        task.frames.pop()
+        runner.whole(task, node.text)
+        return
+    if frame.index == len(node.parts):
+        task.frames.pop()
+        return
+    operator, part = node.parts[frame.index]
+    frame.index += 1
+    if (operator == "&&" and task.status) or (operator == "||" and not task.status):
+        return
+    task.frames.append(Frame("node", part))
+
+
+def _node_step(runner: Runner, task: Task, frame: Frame) -> None:
+    task.frames.pop()
+    node = frame.node
+    assert not isinstance(node, AndOr)
+    if not runner.steps_through(node):
+        runner.whole(task, node.text)
+    elif isinstance(node, List):
+        task.frames.append(Frame("list", node))
+    elif isinstance(node, Loop):
+        _loop(runner, task, node)
+    elif isinstance(node, If):
+        task.frames.append(Frame("if", node))
+    elif isinstance(node, Simple):
+        runner.simple(task, node)
+    elif isinstance(node, Pipe):
+        runner.pipe(task, node)
+    else:
+        runner.whole(task, node.text)
+
+
+def _loop(runner: Runner, task: Task, node: Loop) -> None:
+    if node.kind == "for":
+        values = runner.words(node.head)
+        if values is None:
+            runner.lose("the words of a loop")
+            return
+        task.frames.append(Frame("for", node, 0, tuple(values)))
+    elif node.kind == "cfor":
+        parts = [part.strip() for part in node.head.split(";")]
+        if len(parts) != 3:
+            runner.whole(task, node.text)
+            return
+        if parts[0]:
+            runner.whole(task, f"(({parts[0]}))")
+        task.frames.append(Frame("cfor", node, 0, tuple(parts)))
+    else:
+        task.frames.append(Frame("while", node))
+
+
+def _for_step(runner: Runner, task: Task, frame: Frame) -> None:
+    node = frame.node
+    assert isinstance(node, Loop)
+    if frame.index == len(frame.values):
+        task.frames.pop()
+        return
+    value = frame.values[frame.index]
+    frame.index += 1
+    runner.silent(task, f"{node.variable}={shlex.quote(value)}")
+    task.frames.append(Frame("list", node.body))
+
+
+def _cfor_step(runner: Runner, task: Task, frame: Frame) -> None:
+    node = frame.node
+    assert isinstance(node, Loop)
+    if frame.index and frame.values[2]:
+        runner.silent(task, f"(({frame.values[2]}))")
+    frame.index = 1
+    if frame.values[1] and runner.silent(task, f"(({frame.values[1]}))"):
+        task.frames.pop()
+        runner.status(task, 0)
+        return
+    task.frames.append(Frame("list", node.body))
+
+
+def _while_step(runner: Runner, task: Task, frame: Frame) -> None:
+    node = frame.node
+    assert isinstance(node, Loop) and node.test is not None
+    if frame.index == 0:
+        frame.index = 1
+        task.frames.append(Frame("list", node.test))
+        return
+    frame.index = 0
+    if (task.status == 0) == (node.kind == "while"):
+        task.frames.append(Frame("list", node.body))
+    else:
+        task.frames.pop()
+        runner.status(task, 0)
+
+
+def _if_step(runner: Runner, task: Task, frame: Frame) -> None:
+    node = frame.node
+    assert isinstance(node, If)
+    clause, tested = divmod(frame.index, 2)
+    frame.index += 1
+    if clause == len(node.clauses):
+        task.frames.pop()
+        runner.status(task, 0)
+        if node.otherwise is not None:
+            task.frames.append(Frame("list", node.otherwise))
+    elif not tested:
+        task.frames.append(Frame("list", node.clauses[clause][0]))
+    elif task.status == 0:
+        task.frames.pop()
+        task.frames.append(Frame("list", node.clauses[clause][1]))
+
+
+STEPS: Mapping[str, Callable[[Runner, Task, Frame], None]] = {
+    "list": _list_step, "chain": _chain_step, "node": _node_step, "for": _for_step, "cfor": _cfor_step,
+    "while": _while_step, "if": _if_step,
+}  # fmt: skip
+"""By the kind of the frame."""
