@@ -20,6 +20,7 @@ _COMMANDS = {
     "import": "worldline.cli.importing:import_command",
     "inspect": "worldline.cli.trajectories:inspect_command",
     "memory": "worldline.cli.memory:memory",
+    "models": "worldline.cli.models:models",
     "play": "worldline.cli.play:play",
     "record": "worldline.cli.record:record",
 }

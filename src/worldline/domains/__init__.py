@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 from worldline.domains.base import Comparison, Domain
+from worldline.errors import ConfigError
 from worldline.registry import Registry
 
 __all__ = ["DOMAINS", "Comparison", "Domain", "get_domain"]
@@ -14,10 +16,21 @@ DOMAINS = Registry("domain", "worldline.domains", {"terminal": "worldline.domain
 
 
 @cache
-def get_domain(name: str) -> Domain:
+def get_domain(name: str, prompts: Path | None = None) -> Domain:
     """Return the domain called `name`.
 
+    Args:
+        name: A domain of ours or of a plug-in.
+        prompts: Folder whose templates replace the domain's own.
+
     Raises:
-        ConfigError: There is none; the hint lists those there are.
+        ConfigError: There is none, the hint lists those there are; or its prompts cannot be replaced.
     """
-    return cast(Domain, DOMAINS.load(name))
+    domain = cast(Domain, DOMAINS.load(name))
+    if prompts is None:
+        return domain
+    if not prompts.is_dir():
+        raise ConfigError(f"there is no folder {prompts}", hint="give a folder that holds prompt templates")
+    if not hasattr(domain, "with_prompts"):
+        raise ConfigError(f"the domain {name} has no prompt templates to replace")
+    return cast(Domain, domain.with_prompts(prompts))

@@ -23,7 +23,7 @@ __all__ = [
     "engine_names",
 ]
 
-ENGINE_NAMES = ("grounded", "kernel", "model", "recall", "replay", "scripted")
+ENGINE_NAMES = ("grounded", "kernel", "model", "model+memory", "recall", "replay", "scripted")
 
 _PLUGINS = Registry("engine", "worldline.engines", {})
 _SOURCES = {
@@ -31,6 +31,7 @@ _SOURCES = {
     "kernel": frozenset({"kernel"}),
     "recall": frozenset({"memory"}),
     "model": frozenset({"model"}),
+    "model+memory": frozenset({"model", "evidence"}),
 }
 
 
@@ -48,7 +49,8 @@ def build_engine(
         name: One of `ENGINE_NAMES`, or a plug-in's.
         world: The world.
         options: Thresholds and seed.
-        parts: Model, memory and the like; `model` needs a model, `recall` a memory, `replay` a trajectory.
+        parts: Model, memory and the like; `model` needs a model, `recall` a memory, `model+memory` both,
+            `replay` a trajectory.
 
     Raises:
         ConfigError: The name is unknown, or a part it needs is missing.
@@ -62,11 +64,11 @@ def build_engine(
             raise ConfigError("the replay engine needs a trajectory", hint="give one")
         return ReplayEngine(parts.trajectory, options)
     if name in _SOURCES:
-        if name == "model" and parts.model is None:
-            raise ConfigError("the model engine needs a model", hint="name one with --model URL#NAME")
-        if name == "recall" and parts.memory is None:
-            raise ConfigError("the recall engine needs a memory", hint="give recorded trajectories")
-        kernel = build_kernel(world) if name != "model" else None
+        if name.startswith("model") and parts.model is None:
+            raise ConfigError(f"the {name} engine needs a model", hint="name one with --model URL#NAME")
+        if name in ("recall", "model+memory") and parts.memory is None:
+            raise ConfigError(f"the {name} engine needs a memory", hint="give recorded trajectories")
+        kernel = None if name.startswith("model") else build_kernel(world)
         return CascadeEngine(name, world, options, parts, kernel, _SOURCES[name])
     if name in _PLUGINS.names():
         engine: Engine = _PLUGINS.load(name)(world, options, parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal, Protocol, runtime_checkable
 
 from pydantic import Field
@@ -45,6 +46,8 @@ class EngineParts:
     model: ChatModel | None = None
     sampling: Sampling | None = None
     memory: Memory | None = None
+    prompts: Path | None = None
+    """Folder whose prompt templates replace the domain's own."""
     calibration: Calibration | None = None
     script: Sequence[str | Observation] = ()
     """Answers of the scripted engine, in order."""

@@ -88,8 +88,15 @@ def load_calibration(text: str, source: str) -> Calibration:
 
 @cache
 def shipped_calibration(domain: str) -> Calibration:
-    """Return the calibration that ships with the package; an empty one where the domain has none."""
-    file = resources.files("worldline.engines").joinpath("calibrations", f"{domain}.json")
-    if not file.is_file():
-        return Calibration(domain=domain)
-    return load_calibration(file.read_text(encoding="utf-8"), f"{domain}.json")
+    """Return the calibration that ships with the package; an empty one where the domain has none.
+
+    What was measured of models stands in a file of its own, since measuring them takes hours.
+    """
+    base, models = (_shipped(name) for name in (f"{domain}.json", f"{domain}.models.json"))
+    base = base or Calibration(domain=domain)
+    return base if models is None else base.model_copy(update={"trust": {**base.trust, **models.trust}})
+
+
+def _shipped(name: str) -> Calibration | None:
+    file = resources.files("worldline.engines").joinpath("calibrations", name)
+    return load_calibration(file.read_text(encoding="utf-8"), name) if file.is_file() else None

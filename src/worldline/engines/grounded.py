@@ -23,7 +23,7 @@ class CascadeEngine:
     """Answers from the sources it was given, best first.
 
     Args:
-        name: `grounded`, `kernel`, `recall` or `model`, by the sources it may answer from.
+        name: `grounded`, `kernel`, `recall`, `model` or `model+memory`, by the sources it may answer from.
         world: The world; its `control` part applies.
         options: Thresholds and seed.
         parts: Model, memory and calibration.
@@ -80,11 +80,11 @@ class CascadeEngine:
             return self._prediction(max(good, key=lambda c: c.confidence))
         guess = max(candidates, key=lambda c: c.confidence, default=None)
         failure: JsonDict = {}
-        if self._generated is not None:
+        if self._generated is not None and not self._keeps(guess, self._generated):
             try:
                 return self._prediction(await self._generate(action, history, guess))
             except ModelError as error:
-                if self._answers == {"model"}:
+                if not self._answers & {"kernel", "memory"}:
                     raise
                 failure = {"model_error": error.as_record()}
         return await self._abstain(action, history, guess, failure)
@@ -126,6 +126,15 @@ class CascadeEngine:
         if self._computed is not None:
             candidates.append(self._computed.candidate(action)[0])
         return candidates
+
+    def _keeps(self, guess: Candidate | None, model: ModelSource) -> bool:
+        """Whether the guess stands because it was measured to be right more often than this model's answers.
+
+        A model that was never measured is asked: a guess says nothing about it.
+        """
+        trust = model.measured_trust
+        wanted = self._options.on_abstain == "guess"
+        return wanted and guess is not None and trust is not None and guess.confidence > trust
 
     async def _generate(self, action: Action, history: Sequence[Turn], guess: Candidate | None) -> Candidate:
         assert self._generated is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
@@ -10,9 +9,10 @@ from typing import Literal, cast
 from worldline.domains import get_domain
 from worldline.engines.base import EngineParts
 from worldline.engines.calibration import Calibration, Kind
+from worldline.engines.notes import notes_budget, notes_on
 from worldline.kernels.base import Kernel, Proposal
-from worldline.memory import Memory, Transition, mask_foreign
-from worldline.memory.evidence import told_here
+from worldline.memory import Memory, Transition
+from worldline.memory.evidence import session_text, told_here
 from worldline.memory.index import environment_key, footprint_key
 from worldline.memory.transition import UNTOLD, footing, session_values
 from worldline.models.base import Message
@@ -21,8 +21,6 @@ from worldline.types import Action, JsonDict, Observation, Origin, Turn, Usage, 
 
 __all__ = ["Candidate", "KernelSource", "ModelSource", "RecallSource"]
 
-_STATE_CHARACTERS = 4000
-_EVIDENCE_CHARACTERS = 800
 _SESSION_CHARACTERS = 200_000
 _NOTES_TOKENS = 4000
 """Upper bound of what the last user message holds beside the action."""
@@ -106,7 +104,7 @@ class RecallSource:
         """Re-ground answers to recorded actions of the same shape; sure only where such answers were measured."""
         stands = footing(kernel, action, self._values) if kernel is not None else UNTOLD
         values = {**self._unmoved, "cwd": stands.cwd} if stands.cwd else self._unmoved
-        hit = self._memory.near(self._world.domain, action, values, stands, _session_text(history))
+        hit = self._memory.near(self._world.domain, action, values, stands, session_text(history))
         if hit is None:
             return None
         return Candidate(
@@ -131,7 +129,14 @@ class ModelSource:
         self._world = world
         self._model = parts.model
         self._sampling = parts.sampling
+        self._domain = get_domain(world.domain, parts.prompts)
         self._calibration = calibration
+
+    @property
+    def measured_trust(self) -> float | None:
+        """How often this model was exact where no other source was sure, as a lower bound; None if never measured."""
+        measured = self._calibration.trust.get("generated", {}).get(self._model.name)
+        return measured.lower if measured is not None else None
 
     async def candidate(
         self,
@@ -146,9 +151,18 @@ class ModelSource:
         Raises:
             ModelError: It gave no usable answer.
         """
-        domain = get_domain(self._world.domain)
-        notes = _notes(action, history, kernel, partial, evidence)
-        dropped = self._turns_to_drop(history, action)
+        domain = self._domain
+        system = domain.messages(self._world, (), action)[0]["content"]
+        dropped = self._turns_to_drop(system, history)
+        shown = len(system) + sum(len(t.action.render()) + len(t.observation.text) for t in history[dropped:])
+        notes = notes_on(
+            action,
+            budget=notes_budget(shown),
+            kernel=kernel,
+            guess=partial.observation.text if partial is not None else "",
+            evidence=evidence,
+            session=_session_text(history),
+        )
         laid_out = domain.messages(self._world, history[dropped:], action, notes=notes, first_turn=dropped + 1)
         messages = [Message(role=cast(Role, m["role"]), content=m["content"]) for m in laid_out]
         answer = await self._model.complete(messages, self._sampling)
@@ -165,7 +179,7 @@ class ModelSource:
             extra={"finish_reason": answer.finish_reason, "cached": answer.cached},
         )
 
-    def _turns_to_drop(self, history: Sequence[Turn], action: Action) -> int:
+    def _turns_to_drop(self, system: str, history: Sequence[Turn]) -> int:
         """How many early turns do not fit into the model's context, cut in jumps."""
         budget = getattr(self._model, "context_length", None)
         if not budget:
@@ -173,34 +187,11 @@ class ModelSource:
         effective = getattr(self._model, "effective_sampling", None)
         sampling = effective(self._sampling) if effective is not None else self._sampling
         reserve = (sampling.max_tokens if sampling else None) or min(_ANSWER_TOKENS, budget // 4)
-        system = get_domain(self._world.domain).messages(self._world, (), action)[0]["content"]
         fixed = estimate_tokens(system) + _NOTES_TOKENS + reserve
         tokens = [
             estimate_tokens(t.action.render()) + estimate_tokens(t.observation.text) + _TURN_TOKENS for t in history
         ]
         return turns_to_drop(tokens, fixed=fixed, budget=budget)
-
-
-def _notes(
-    action: Action,
-    history: Sequence[Turn],
-    kernel: Kernel | None,
-    partial: Candidate | None,
-    evidence: Sequence[Transition],
-) -> dict[str, str]:
-    """What is known beside the history, for the last user message of the prompt."""
-    notes: dict[str, str] = {}
-    if kernel is not None:
-        notes["state"] = json.dumps(kernel.describe(), ensure_ascii=False)[:_STATE_CHARACTERS]
-    if partial is not None and partial.observation.text:
-        notes["partial"] = partial.observation.text[:_STATE_CHARACTERS]
-    if evidence:
-        here = action.render() + _session_text(history)
-        shown = [
-            f"$ {t.action.render()}\n{mask_foreign(t.observation.text, here)}"[:_EVIDENCE_CHARACTERS] for t in evidence
-        ]
-        notes["evidence"] = "\n\n".join(shown)
-    return notes
 
 
 def _session_text(history: Sequence[Turn]) -> str:

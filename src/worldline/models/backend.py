@@ -28,8 +28,20 @@ class Written:
 class Backend(Protocol):
     """Computes with one set of weights; used by one thread at a time."""
 
-    def write(self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event) -> Written:
+    @property
+    def reasons(self) -> bool:
+        """Whether the model is one that reasons before it answers, by its chat template."""
+
+    def write(
+        self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event, opening: str = ""
+    ) -> Written:
         """Continue a conversation; `stop` ends it early.
+
+        Args:
+            messages: The conversation.
+            sampling: How to sample.
+            stop: Set by whoever no longer wants the answer.
+            opening: What the answer begins with; it is part of the text that is returned.
 
         Raises:
             ModelError: The conversation does not fit into the context.

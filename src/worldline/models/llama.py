@@ -81,16 +81,24 @@ class LlamaBackend:
             )
         self._context = context
         template = self._llama.metadata.get("tokenizer.chat_template")
+        self._template = str(template or "")
         if template is None:
             raise ConfigError(f"{path} has no chat template", hint="take an instruction-tuned model")
         names = (self._name(self._llama.token_eos()), self._name(self._llama.token_bos()))
         self._formatter = Jinja2ChatFormatter(template=template, eos_token=names[0], bos_token=names[1])
 
-    def write(self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event) -> Written:
+    @property
+    def reasons(self) -> bool:
+        """Whether the model reasons before it answers (see :class:`worldline.models.backend.Backend`)."""
+        return "<think>" in self._template
+
+    def write(
+        self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event, opening: str = ""
+    ) -> Written:
         """Continue a conversation (see :class:`worldline.models.backend.Backend`)."""
         import llama_cpp
 
-        tokens = chat_tokens(messages, self._render, self._special, self._plain)
+        tokens = chat_tokens(messages, self._render, self._special, self._plain) + self._plain(opening)
         if len(tokens) >= self._context:
             raise ModelError(
                 f"the prompt has {len(tokens)} tokens, and the model's context {self._context}",
@@ -104,7 +112,7 @@ class LlamaBackend:
             )
         choice, usage = done["choices"][0], done["usage"]
         return Written(
-            text=choice["text"],
+            text=opening + choice["text"],
             finish_reason=choice["finish_reason"] or "stop",
             prompt_tokens=len(tokens),
             completion_tokens=usage["completion_tokens"],
@@ -140,7 +148,7 @@ class LlamaBackend:
         return list(self._llama.tokenize(text.encode(), add_bos=False, special=True))
 
     def _plain(self, text: str) -> list[int]:
-        return list(self._llama.tokenize(text.encode(), add_bos=False, special=False))
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=False)) if text else []
 
     def _name(self, token: int) -> str:
         return str(self._llama.detokenize([token], special=True).decode("utf-8", "replace")) if token >= 0 else ""

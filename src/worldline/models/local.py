@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from worldline.errors import EmptyAnswerError, MissingExtraError, TruncatedError
 from worldline.models.backend import Backend, Written
@@ -22,6 +23,7 @@ __all__ = ["THREADS_VARIABLE", "LocalModel", "default_threads", "open_backend"]
 THREADS_VARIABLE = "WORLDLINE_THREADS"
 """Environment variable with the number of threads that a local model computes with."""
 
+_OPEN_TAG, _CLOSE_TAG = "<predicted_observation>", "</predicted_observation>"
 _CONTEXT_LIMIT = 16_384
 """Longest context that is set up unasked: its memory grows with it."""
 _DEFAULT_SAMPLING = Sampling(temperature=0.0, max_tokens=512, seed=0)
@@ -40,6 +42,9 @@ class LocalModel:
         threads: Threads to compute with; default :func:`default_threads`.
         context: Tokens of prompt and answer together; default what the model was made for, at most 16384.
         sampling: Default sampling; what is not set there is greedy, 512 tokens, seed 0.
+        begin: Where the last message asks for an answer between `<predicted_observation>` tags, begin the answer with
+            the opening tag and end it at the closing one: small models forget them. Never done for a model that reasons
+            before it answers.
     """
 
     def __init__(
@@ -50,12 +55,14 @@ class LocalModel:
         threads: int | None = None,
         context: int | None = None,
         sampling: Sampling | None = None,
+        begin: bool = True,
     ) -> None:
         self.stored = stored
         self.name = name or stored.name
         self.context_length = context or min(stored.context or 4096, _CONTEXT_LIMIT)
         self.threads = threads or default_threads()
         self._sampling = merge_sampling(_DEFAULT_SAMPLING, sampling)
+        self._begin = begin
         self._backend: Backend | None = None
         self._executor: ThreadPoolExecutor | None = None
 
@@ -67,7 +74,7 @@ class LocalModel:
         """What tells this model's answers from another's."""
         stored = self.stored
         weights = stored.sha256 or [str(stored.path), stored.size, stored.path.stat().st_mtime_ns]
-        return {"local": stored.format, "weights": weights, "context": self.context_length}
+        return {"local": stored.format, "weights": weights, "context": self.context_length, "begin": self._begin}
 
     def effective_sampling(self, sampling: Sampling | None) -> Sampling:
         """The sampling a call will be made with."""
@@ -107,6 +114,9 @@ class LocalModel:
     def _write(self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event) -> Written:
         if self._backend is None:
             self._backend = open_backend(self.stored, threads=self.threads, context=self.context_length)
+        if self._begin and not self._backend.reasons and _OPEN_TAG in messages[-1]["content"]:
+            held = replace(sampling, stop=(*sampling.stop, _CLOSE_TAG))
+            return self._backend.write(messages, held, stop, f"{_OPEN_TAG}\n")
         return self._backend.write(messages, sampling, stop)
 
     def _unload(self) -> None:

@@ -54,14 +54,22 @@ class TransformersBackend:
             self._model: Any = AutoModelForCausalLM.from_pretrained(str(folder), dtype=torch.float32, **where)
         if self._tokenizer.chat_template is None:
             raise ConfigError(f"{stored.path} has no chat template", hint="take an instruction-tuned model")
+        self._template = str(self._tokenizer.chat_template)
         self._model.eval()
         self._context = context
         self._seen: list[int] = []
         self._cache: Any = None
 
-    def write(self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event) -> Written:
+    @property
+    def reasons(self) -> bool:
+        """Whether the model reasons before it answers (see :class:`worldline.models.backend.Backend`)."""
+        return "<think>" in self._template
+
+    def write(
+        self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event, opening: str = ""
+    ) -> Written:
         """Continue a conversation (see :class:`worldline.models.backend.Backend`)."""
-        tokens = chat_tokens(messages, self._render, self._special, self._plain)
+        tokens = chat_tokens(messages, self._render, self._special, self._plain) + self._plain(opening)
         if len(tokens) >= self._context:
             raise ModelError(
                 f"the prompt has {len(tokens)} tokens, and the model's context {self._context}",
@@ -73,7 +81,7 @@ class TransformersBackend:
         with boundary(ModelError, "computing an answer", RuntimeError, ValueError):
             answer = self._generate(tokens, limit, sampling, stop)
         text, finish = self._finish(answer, limit, sampling)
-        return Written(text, finish, len(tokens), len(answer), cached)
+        return Written(opening + text, finish, len(tokens), len(answer), cached)
 
     def close(self) -> None:
         """Free the weights."""

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from worldline.domains.terminal.rendering import CLOSE_TAG, MARKER, OPEN_TAG, read_observation
+from worldline.domains.terminal.rendering import CLOSE_TAG, MARKER, OPEN_TAG, read_observation, read_screen
 from worldline.types import Observation
 
 __all__ = ["extract_block", "parse_answer"]
@@ -17,12 +17,13 @@ _FENCED_PART = re.compile(r"^(`{3,}|~{3,})[\w+-]*\n((?:.*\n)*?)\1[ \t]*$", re.MU
 _FENCE = re.compile(r"(`{3,}|~{3,})[\w+-]*\n((?:.*\n)??)\1[ \t]*\n*", re.DOTALL)
 
 
-def parse_answer(text: str, *, merged: bool) -> Observation:
+def parse_answer(text: str, *, merged: bool, screen: bool = False) -> Observation:
     """Read a model's answer.
 
     Args:
         text: The answer without its reasoning.
         merged: The world's streams arrive as one text.
+        screen: The world is answered by screens.
 
     Returns:
         The observation that :func:`~worldline.domains.terminal.rendering.read_observation` finds in the answer's
@@ -30,6 +31,8 @@ def parse_answer(text: str, *, merged: bool) -> Observation:
         status but a code fence in it does, what is in the last such fence counts.
     """
     body = extract_block(text)
+    if screen:
+        return read_screen(body)
     if merged:
         return read_observation(body, merged=True)
     observation = _from_json(body) or read_observation(body, merged=False)

@@ -13,14 +13,27 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PackageLoader,
+    StrictUndefined,
+    TemplateError,
+)
 
 from worldline.domains.terminal import rendering
 from worldline.domains.terminal.grammar import DEFAULT_TOOL
+from worldline.domains.terminal.keystrokes import KEYSTROKES_TOOL
 from worldline.domains.terminal.state import FileSpec, TerminalState
-from worldline.types import Action, JsonDict, Turn, WorldSpec
+from worldline.errors import ConfigError, boundary
+from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
-__all__ = ["FILES_CAP", "FILE_CAP", "NOTE_HEADINGS", "OBSERVATION_CAP", "fenced", "messages"]
+__all__ = ["FILES_CAP", "FILE_CAP", "NOTE_HEADINGS", "OBSERVATION_CAP", "TEMPLATES", "fenced", "messages"]
+
+TEMPLATES = ("system.j2", "notes.j2", "suffix.j2")
+"""The templates that a folder of prompts may replace."""
 
 FILE_CAP = 8000
 """Characters of a declared file that the system message shows."""
@@ -31,7 +44,7 @@ OBSERVATION_CAP = 30_000
 
 NOTE_HEADINGS = {
     "state": "Known state of the machine",
-    "partial": "Part of the answer that is already certain",
+    "guess": "What a simulation of the machine answers, which may be wrong",
     "evidence": "What a real machine answered to similar actions",
 }
 """Headings of the notes an engine may give; any other key becomes its own heading."""
@@ -72,22 +85,27 @@ def messages(
         notes: What an engine knows about this turn, by key (see :data:`NOTE_HEADINGS`); empty ones are left out.
         first_turn: Number of the first turn of `history`, where earlier ones were dropped for want of context.
         prompts: Folder whose templates replace the built-in ones of the same name.
+
+    Raises:
+        ConfigError: The folder holds no template, or one that cannot be used.
     """
     environment = _environment(prompts)
-    chat = [_message("system", environment.get_template("system.j2").render(_context(world)))]
+    state = TerminalState.model_validate(world.initial_state)
+    chat = [_message("system", _render(environment, "system.j2", _context(world, state)))]
     for number, turn in enumerate(history, first_turn):
-        chat.append(_message("user", _turn_text(number, turn.action)))
-        observed = _shortened(rendering.render_observation(turn.observation))
+        chat.append(_message("user", _turn_text(number, turn.action, state)))
+        observed = _shortened(_observation_text(turn.observation, state))
         chat.append(_message("assistant", f"{rendering.MARKER}\n{observed}"))
     shown = [
         {"heading": NOTE_HEADINGS.get(key, key.replace("_", " ").capitalize()), "text": text}
         for key, text in (notes or {}).items()
         if text
     ]
-    last = _turn_text(first_turn + len(history), action)
-    tags = {"open_tag": rendering.OPEN_TAG, "close_tag": rendering.CLOSE_TAG}
-    notes_text = environment.get_template("notes.j2").render(notes=shown, **tags)
-    suffix = environment.get_template("suffix.j2").render(tags)
+    last = _turn_text(first_turn + len(history), action, state)
+    has_screen = state.screen is not None
+    tags: JsonDict = {"open_tag": rendering.OPEN_TAG, "close_tag": rendering.CLOSE_TAG, "screen": has_screen}
+    notes_text = _render(environment, "notes.j2", {"notes": shown, **tags})
+    suffix = _render(environment, "suffix.j2", tags)
     chat.append(_message("user", f"{last}\n\n{notes_text}{suffix}"))
     return chat
 
@@ -96,12 +114,19 @@ def messages(
 def _environment(prompts: Path | None) -> Environment:
     loader: BaseLoader = PackageLoader("worldline.domains.terminal", "prompts")
     if prompts is not None:
+        if not any((prompts / name).is_file() for name in TEMPLATES):
+            raise ConfigError(f"{prompts} holds no prompt template", hint=f"expected {', '.join(TEMPLATES)}")
         loader = ChoiceLoader([FileSystemLoader(prompts), loader])
     environment = Environment(
         loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
     environment.filters["quoted"] = fenced
     return environment
+
+
+def _render(environment: Environment, name: str, values: JsonDict) -> str:
+    with boundary(ConfigError, f"the prompt template {name}", TemplateError, UnicodeDecodeError):
+        return environment.get_template(name).render(values)
 
 
 def _message(role: str, content: str) -> dict[str, str]:
@@ -115,28 +140,57 @@ def _shortened(text: str) -> str:
     return f"{head}\n[{len(text) - len(head) - len(tail)} characters not shown]\n{tail}"
 
 
-def _turn_text(number: int, action: Action) -> str:
-    return f"### Turn {number}\n**Action:**\n{_action_text(action)}"
+def _turn_text(number: int, action: Action, state: TerminalState) -> str:
+    shown = f"**Current State:**\n{_prompt_line(state)}\n\n" if number == 1 and state.screen is not None else ""
+    return f"### Turn {number}\n{shown}**Action:**\n{_action_text(action)}"
+
+
+def _prompt_line(state: TerminalState) -> str:
+    """The line on which the first keystrokes appear: PS1 with the escapes that stand for facts of the world."""
+    assert state.screen is not None
+    where = state.start_directory
+    if where == state.home or where.startswith(f"{state.home}/"):
+        where = f"~{where.removeprefix(state.home)}"
+    facts = {
+        "u": state.user,
+        "h": state.hostname.split(".")[0],
+        "H": state.hostname,
+        "w": where,
+        "W": where if where in ("~", "/") else where.rpartition("/")[2],
+        "$": "#" if state.user_id == 0 else "$",
+        "\\": "\\",
+    }
+    return re.sub(r"\\([uhHwW$\\])", lambda found: facts[found[1]], state.screen.prompt).rstrip()
+
+
+def _observation_text(observation: Observation, state: TerminalState) -> str:
+    if state.screen is not None:
+        return rendering.render_screen(observation.text)
+    return rendering.render_observation(observation)
 
 
 def _action_text(action: Action) -> str:
     if action.text is not None:
         return fenced(action.text)
+    if action.name == KEYSTROKES_TOOL and set(action.arguments) == {KEYSTROKES_TOOL}:
+        return fenced(json.dumps(action.arguments[KEYSTROKES_TOOL], ensure_ascii=False), "json")
     plain = action.name in ("", DEFAULT_TOOL) and set(action.arguments) == {"command"}
     value = action.arguments if plain else {"name": action.name, "arguments": action.arguments}
     return fenced(json.dumps(value, ensure_ascii=False), "json")
 
 
-def _context(world: WorldSpec) -> JsonDict:
-    state = TerminalState.model_validate(world.initial_state)
+def _context(world: WorldSpec, state: TerminalState) -> JsonDict:
+    screen = state.screen
+    usual = () if screen is not None else _DEFAULT_TOOLS
     return {
         "task": world.task.strip(),
-        "tools": [_tool(tool.model_dump()) for tool in world.tools] or list(_DEFAULT_TOOLS),
+        "tools": [_tool(tool.model_dump()) for tool in world.tools] or list(usual),
+        "screen": screen.model_dump() if screen is not None else None,
         "machine": _machine(state),
         "files": _files(state),
         "hidden_state": _plain(world.hidden_state),
         "demonstrations": [
-            {"note": demonstration.note, "turns": [_shown(turn) for turn in demonstration.turns]}
+            {"note": demonstration.note, "turns": [_shown(turn, state) for turn in demonstration.turns]}
             for demonstration in world.demonstrations
         ],
         "instruction": str(world.control.get("instruction") or "").strip(),
@@ -172,6 +226,9 @@ _SHELL_MODES = {
 
 def _machine(state: TerminalState) -> str:
     mode = _SHELL_MODES[state.shell.mode].format(state.shell.program)
+    if (screen := state.screen) is not None:
+        size = f"{screen.columns} columns and {screen.lines} rows"
+        mode = f"an interactive `bash` on a terminal of {size} ({screen.term})"
     lines = [
         f"user: {state.user} (uid {state.user_id}), home {state.home}",
         f"hostname: {state.hostname}",
@@ -179,7 +236,7 @@ def _machine(state: TerminalState) -> str:
         f"locale: {state.locale}, time zone: {state.timezone}, clock: {state.clock.isoformat()}",
         f"shell: {mode}",
     ]
-    if not state.shell.persist:
+    if not state.shell.persist and screen is None:
         lines.append("each command gets a fresh shell: directory and variables do not carry over, files do")
     if state.packages is not None:
         lines.append(f"Debian packages beside the essential ones: {', '.join(state.packages) or 'none'}")
@@ -216,8 +273,8 @@ def _file(path: str, spec: FileSpec, cap: int) -> JsonDict:
     return {"heading": f"{json.dumps(path, ensure_ascii=False)}: {', '.join(facts)}", "content": content}
 
 
-def _shown(turn: Turn) -> dict[str, str]:
-    return {"action": _action_text(turn.action), "observation": rendering.render_observation(turn.observation)}
+def _shown(turn: Turn, state: TerminalState) -> dict[str, str]:
+    return {"action": _action_text(turn.action), "observation": _observation_text(turn.observation, state)}
 
 
 def _plain(value: Any) -> str:

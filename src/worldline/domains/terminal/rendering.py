@@ -12,6 +12,9 @@ One rendering serves the prompt's history and the model's answer::
 Where both streams arrive as one text, the two bracketed lines about stderr and status are absent. A line of the
 output that would itself read as one of these markers, or that begins with a tag of the answer, gets a backslash in
 front; so does one that already has such backslashes. Reading takes one off again.
+
+A screen is written as it stands, row by row; only rows that begin with a tag of the answer or with the observation's
+marker get a backslash.
 """
 
 from __future__ import annotations
@@ -20,7 +23,17 @@ import re
 
 from worldline.types import Observation
 
-__all__ = ["CLOSE_TAG", "MARKER", "NO_NEWLINE", "OPEN_TAG", "STDERR", "read_observation", "render_observation"]
+__all__ = [
+    "CLOSE_TAG",
+    "MARKER",
+    "NO_NEWLINE",
+    "OPEN_TAG",
+    "STDERR",
+    "read_observation",
+    "read_screen",
+    "render_observation",
+    "render_screen",
+]
 
 OPEN_TAG = "<predicted_observation>"
 CLOSE_TAG = "</predicted_observation>"
@@ -30,12 +43,15 @@ NO_NEWLINE = "[no newline]"
 
 _STATUS = re.compile(r"\[exit code: (-?\d{1,10})\][ \t\r]*")
 _LOOSE_STATUS = re.compile(r"\[?\s*(?:exit|return)[ _-]?(?:code|status)\s*[:=]?\s*(-?\d{1,3})\s*\]?\s*", re.IGNORECASE)
+_TAGS = r"[ \t]*</?predicted_observation>|\*\*Environment Observation:\*\*"
 _SPECIAL = (
     r"(?:\[stderr\][ \t\r]*\Z|\[no newline\][ \t\r]*\Z|\[exit code: -?\d{1,10}\][ \t\r]*\Z"
-    r"|</?predicted_observation>|\*\*Environment Observation:\*\*)"
+    rf"|{_TAGS})"
 )
 _ESCAPE = re.compile(r"\\*" + _SPECIAL)
 _UNESCAPE = re.compile(r"\\+" + _SPECIAL)
+_ESCAPE_ROW = re.compile(rf"\\*(?:{_TAGS})")
+_UNESCAPE_ROW = re.compile(rf"\\+(?:{_TAGS})")
 
 
 def render_observation(observation: Observation) -> str:
@@ -78,6 +94,19 @@ def read_observation(body: str, *, merged: bool) -> Observation:
         exit_code=status,
         is_error=None if status is None else status != 0,
     )
+
+
+def render_screen(screen: str) -> str:
+    """Write a screen for a model; every row of the result ends with a newline."""
+    if not screen:
+        return ""
+    return "".join(f"\\{row}\n" if _ESCAPE_ROW.match(row) else f"{row}\n" for row in screen.split("\n"))
+
+
+def read_screen(body: str) -> Observation:
+    """Read what :func:`render_screen` wrote; blanks at the end of rows and empty rows at the end are dropped."""
+    rows = [row[1:] if _UNESCAPE_ROW.match(row) else row for row in body.split("\n")]
+    return Observation.from_text("\n".join(row.rstrip() for row in rows).rstrip("\n"))
 
 
 def _section(text: str) -> str:
