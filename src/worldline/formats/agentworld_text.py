@@ -48,6 +48,7 @@ _PHONE = "**Current Phone State:**"
 _ACTION = "**Action:**"
 _AFTER_TASK = re.compile(r"^\*\*(?:Current State|Current Phone State|Action):\*\*", re.MULTILINE)
 _ACTIONS = re.compile(r"^\*\*Action:\*\*[ \t]*\n?", re.MULTILINE)
+_CLOSING = re.compile(r"^(`{3,})\s*\Z", re.MULTILINE)
 _FENCE = re.compile(r"(`{3,})([^\n`]*)\n")
 
 
@@ -115,12 +116,13 @@ def _after_line(text: str, position: int, heading: str) -> int | None:
 def _last_action(text: str, start: int) -> re.Match[str] | None:
     """Return the heading of the action behind a state, which may itself show such headings.
 
-    The last one whose block is fenced up to the end of the text counts, otherwise the last one.
+    The last one whose block opens with the fence that closes the text counts, otherwise the last one.
     """
     found = list(_ACTIONS.finditer(text, start))
-    closed = text.rstrip().endswith("```")
-    for heading in reversed(found) if closed else ():
-        if _FENCE.match(text, heading.end()):
+    closing = _CLOSING.search(text, max(start, text.rstrip().rfind("\n")))
+    for heading in reversed(found) if closing else ():
+        fence = _FENCE.match(text, heading.end())
+        if fence and closing and fence.group(1) == closing.group(1):
             return heading
     return found[-1] if found else None
 
@@ -176,7 +178,7 @@ def action_body(domain: str, action: Action) -> tuple[str, str]:
     if action.name == KEYSTROKES_TOOL and isinstance(entries, list) and action.text is None:
         return "json", _pretty(entries)
     if action.text is not None:
-        return ("json" if action.arguments else "text"), action.text
+        return ("json" if action.name or action.arguments else "text"), action.text
     arguments: Any = action.arguments
     if domain == "swe":
         arguments = json.dumps(arguments, ensure_ascii=False, allow_nan=False)

@@ -119,9 +119,8 @@ def _world(turns: list[Turn], task: str, config: JsonDict) -> WorldSpec:
 
 
 def _turns(messages: list[JsonDict], info: JsonDict) -> tuple[list[Turn], set[int]]:
-    """Return the turns, and the numbers of the messages that are all in them."""
-    turns: list[Turn] = []
-    used: set[int] = set()
+    """Return the turns in the order of the commands, and the numbers of the messages that are all in them."""
+    answered: list[tuple[_Call, int]] = []
     waiting: list[_Call] = []
     for number, message in enumerate(messages):
         calls = _calls(message, number)
@@ -129,10 +128,13 @@ def _turns(messages: list[JsonDict], info: JsonDict) -> tuple[list[Turn], set[in
             waiting = calls
             continue
         call = _asked(waiting, message)
-        if call is None or not _is_answer(message, call, last=number == len(messages) - 1, info=info):
-            continue
-        waiting = [other for other in waiting if other is not call]
-        turns.append(_turn(messages[call.message], call, message, first=call.message not in used))
+        if call is not None and _is_answer(message, call, last=number == len(messages) - 1, info=info):
+            waiting = [other for other in waiting if other is not call]
+            answered.append((call, number))
+    turns: list[Turn] = []
+    used: set[int] = set()
+    for call, number in sorted(answered, key=lambda pair: (pair[0].message, pair[0].position)):
+        turns.append(_turn(messages[call.message], call, messages[number], first=call.message not in used))
         used |= {number, call.message}
     return turns, used
 

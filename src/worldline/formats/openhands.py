@@ -261,7 +261,7 @@ def _world(events: list[JsonDict], turns: list[Turn], task: str) -> WorldSpec:
     world = coding_world(turns, task=task, tools=_tools(events))
     if world.domain != "terminal":
         return world
-    if any(turn.action.arguments.get("is_input") or turn.action.arguments.get("reset") for turn in turns):
+    if any(turn.action.arguments.get(key) in (True, "true") for turn in turns for key in ("is_input", "reset")):
         return world.model_copy(update={"domain": "swe", "initial_state": {}})
     state: JsonDict = {}
     for turn in turns:
@@ -270,7 +270,9 @@ def _world(events: list[JsonDict], turns: list[Turn], task: str) -> WorldSpec:
         if isinstance(user, str) and _USER.fullmatch(user) and isinstance(host, str) and _HOST.fullmatch(host):
             state = {"user": str(user), "hostname": str(host)}
             break
-    return world.model_copy(update={"initial_state": {**state, **world.initial_state}})
+    # Commands are typed at one bash on a terminal.
+    state["shell"] = {"mode": "interactive", "merged": True}
+    return world.model_copy(update={"initial_state": {**world.initial_state, **state}})
 
 
 def _tools(events: list[JsonDict]) -> list[ToolSpec]:

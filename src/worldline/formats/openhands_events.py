@@ -22,7 +22,7 @@ _UNFINISHED = -1
 
 _SDK_KNOWN = frozenset(
     {"id", "timestamp", "source", "kind", "thought", "reasoning_content", "action", "tool_name", "tool_call_id"}
-    | {"tool_call", "llm_response_id", "observation", "action_id", "error", "extended_content"}
+    | {"tool_call", "llm_response_id", "observation", "action_id", "error", "extended_content", *_ADDED}
 )
 _OBSERVATION_KNOWN = frozenset({"content", "output", "error", "kind", "is_error", "exit_code", "command", "timeout"})
 _OLDER_KNOWN = frozenset(
@@ -125,7 +125,7 @@ class _Sdk:
         own = tool in _OWN_TOOLS or kind in ("ThinkAction", "FinishAction", "TaskTrackerAction")
         delegates = tool in _DELEGATES or kind in ("DelegateAction", "TaskAction", "WorkflowAction")
         action, extra = self._action(event, tool)
-        extra |= _rest(event, _SDK_KNOWN)
+        extra = {key: event[key] for key in _ADDED if _says(event.get(key))} | extra | _rest(event, _SDK_KNOWN)
         if _text(event.get("reasoning_content")):
             extra["reasoning_content"] = event["reasoning_content"]
         return Asked(

@@ -16,7 +16,7 @@ from worldline.formats.jsontext import JsonTextError, load_json
 from worldline.formats.salvage import whole_or_part
 from worldline.formats.skeleton import mapping_of, merged_text, parts_text
 from worldline.formats.source import InputFile, SkippedRecord
-from worldline.types import Action, JsonDict, Source, Trajectory, Turn, content_id
+from worldline.types import Action, JsonDict, Source, Trajectory, Turn, WorldSpec, content_id
 
 __all__ = ["SWE_AGENT", "SweAgent"]
 
@@ -189,6 +189,7 @@ def _typed(command: str) -> Action:
 
 
 def _called(call: Any) -> Action | None:
+    """Read a tool call; None where it does not say its arguments."""
     function = mapping_of(mapping_of(call).get("function"))
     name, given = function.get("name"), function.get("arguments")
     if not isinstance(name, str) or not name:
@@ -199,8 +200,8 @@ def _called(call: Any) -> Action | None:
         try:
             given = load_json(given)
         except JsonTextError:
-            return Action(name=name, text=str(given), call_id=call_id)
-    return Action(name=name, arguments=mapping_of(given), call_id=call_id)
+            return None
+    return Action(name=name, arguments=given, call_id=call_id) if isinstance(given, dict) else None
 
 
 def _turns_of_history(history: list[JsonDict]) -> list[Turn]:
@@ -240,12 +241,21 @@ def _trajectory(run: JsonDict, found: _Turns, source: Source, origin: JsonDict) 
     kept |= {"other_steps": found.others} if found.others else {}
     return Trajectory(
         source=source,
-        world=coding_world(turns, task=task),
+        world=_world(turns, task),
         turns=tuple(turns),
         family=f"swe_agent-{content_id(task, 8)}",
         origin=origin,
         extra={"swe_agent": kept},
     )
+
+
+def _world(turns: list[Turn], task: str) -> WorldSpec:
+    """Build the world. Since 1.0 (steps have a time) commands are typed at a bash, before they came over a pipe."""
+    world = coding_world(turns, task=task)
+    if world.domain != "terminal":
+        return world
+    mode = "interactive" if any("execution_time" in turn.extra for turn in turns) else "script"
+    return world.model_copy(update={"initial_state": {**world.initial_state, "shell": {"mode": mode, "merged": True}}})
 
 
 def _opening(run: JsonDict) -> list[JsonDict]:
