@@ -7,7 +7,8 @@ A file is one session. Its records hang together by `uuid` and `parentUuid`, thr
   file (older compactions, a lost line), the line of the earlier tree comes first.
 - Each branch that was left by going back in the conversation: its own turns, after those it shares with the main
   line, which count nothing in training (`train` 0).
-- Each sub-agent (`isSidechain`), told apart by `agentId` or, where there is none, by the root of its records.
+- Each sub-agent (`isSidechain`), told apart by `agentId` or, where there is none, by the root of its records; these
+  are taken in file order.
 
 Lines with the same `message.id` are one message, so calls made at once form a batch wherever their results hang.
 A call without a result is no turn. A result in which the user refused or interrupted the call says nothing about
@@ -145,7 +146,7 @@ def _trajectories(session: _Session, file: InputFile, source: Source) -> Iterato
         note = {"branch": number, "shared": sum(_is_call(node) for node in shared)}
         yield from _built(session, [*shared, *branch], results, file, source, note, untrained=len(shared))
     for name, nodes in _side_lines(session.side).items():
-        yield from _built(session, _absorbed(_whole_line(nodes), nodes, results), results, file, source, name)
+        yield from _built(session, nodes, results, file, source, name)
 
 
 def _results(nodes: list[Node]) -> dict[str, deque[_Result]]:

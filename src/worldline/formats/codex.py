@@ -82,8 +82,9 @@ class Codex:
         """Recognise `{timestamp, type, payload}`, or the header of the older kind."""
         if not isinstance(value, dict):
             return None
-        if isinstance(value.get("payload"), dict) and value.get("type") in _TYPES and "timestamp" in value:
-            return f"rollout records: `{value['type']}` with a `payload`"
+        kind = text_or_none(value.get("type"))
+        if isinstance(value.get("payload"), dict) and kind in _TYPES and "timestamp" in value:
+            return f"rollout records: `{kind}` with a `payload`"
         if value.keys() >= {"id", "timestamp", "instructions"} and "type" not in value:
             return "the header of an older rollout log"
         if value.get("record_type") == "state":
@@ -127,7 +128,7 @@ def _item(value: Any, line: int) -> _Item | str:
         if kind == "response_item" and not isinstance(payload.get("type"), str):
             return "a response_item without a `type`"
         return _Item(line, kind, payload, {key: item for key, item in value.items() if key != "payload"}, time)
-    if value.get("type") in _BARE:
+    if text_or_none(value.get("type")) in _BARE:
         return _Item(line, "response_item", value, {"$bare": True}, time)
     if "type" not in value and ("instructions" in value or "record_type" in value or "id" in value):
         return _Item(line, "session_meta" if "id" in value else "state", value, {"$bare": True}, time)

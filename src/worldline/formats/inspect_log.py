@@ -8,6 +8,7 @@ before the cut are read.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -190,9 +191,18 @@ def _read_document(file: InputFile, source: Source) -> Iterator[Trajectory | Ski
 
 def _before_the_cut(text: str) -> Any:
     try:
-        return scrub(from_json(text.encode("utf-8"), allow_partial=True))
+        return _finite(scrub(from_json(text.encode("utf-8"), allow_partial=True)))
     except (ValueError, RecursionError):
         return None
+
+
+def _finite(value: Any) -> Any:
+    """Take NaN and infinities for null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return {key: _finite(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 INSPECT = InspectLog()

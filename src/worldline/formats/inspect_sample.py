@@ -112,7 +112,9 @@ def _trajectories(sample: JsonDict, header: JsonDict, file: InputFile, source: S
         turns = [_turn(step) for step in steps]
         layout: JsonDict = {"sample": rest, "messages": _laid_out(messages, turns)} if not name else {}
         if not name:
-            kept = [attachments.resolved(event) for event in events if event.get("event") not in _NO_LAYOUT]
+            kept = [
+                attachments.resolved(event) for event in events if text_or_none(event.get("event")) not in _NO_LAYOUT
+            ]
             layout |= {"events": kept} if kept else {}
             layout |= {"eval": spec} if spec else {}
             turns = _rewarded(turns, sample)
@@ -228,7 +230,7 @@ def _turn(step: Step) -> Turn:
         ),
         observation=observation.model_copy(update=fields),
         thought=step.thought,
-        train=0.0 if error.get("type") in _REFUSED else 1.0,
+        train=0.0 if text_or_none(error.get("type")) in _REFUSED else 1.0,
         timestamp=text_or_none(event.get("timestamp")),
         extra=extra,
     )
