@@ -18,6 +18,10 @@ from worldline.types import Action, Observation, Turn
 __all__ = ["adopt"]
 
 
+_MISSING = re.compile(r"bash: \S+: command not found\n")
+"""What is said of a command that did nothing."""
+
+
 def adopt(
     shell: ShellKernel,
     spec: ScreenSpec,
@@ -132,7 +136,9 @@ def _again(shell: ShellKernel, ran: Sequence[Ran], outputs: dict[str, str]) -> N
             shell.accept()
             continue
         seen = outputs.get(one.command.strip())
-        if seen is None:
+        if seen is not None and _MISSING.fullmatch(seen):
+            shell.adjust(status=127)
+        elif seen is None:
             shell.follow(one.command, None)
         else:
             shell.absorb(Turn(action=action, observation=Observation.from_text(seen)))

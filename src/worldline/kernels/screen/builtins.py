@@ -233,6 +233,13 @@ def _history(runner: Runner, task: Task, node: Simple, words: list[str]) -> None
 
 def _exit(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     state = runner.state
+    if task.script is not None:
+        number = words[0] if words else str(task.status)
+        if not re.fullmatch(r"\d+", number):
+            runner.unclear(task, node)
+            return
+        runner.leave(task, int(number) & 255)
+        return
     if any(job.state == "Stopped" for job in state.jobs.jobs) and not state.warned:
         state.warned = True
         _say(runner, task, f"{node.name}\nThere are stopped jobs.\n", 1)
@@ -248,8 +255,8 @@ def _tput(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     known = {
         "cols": f"{display.columns}\n", "lines": f"{display.lines}\n", "clear": "\x1b[H\x1b[2J\x1b[3J",
         "home": "\x1b[H", "bold": "\x1b[1m", "sgr0": "\x1b(B\x1b[m", "smul": "\x1b[4m", "rmul": "\x1b[24m",
-        "rev": "\x1b[7m", "smso": "\x1b[7m", "rmso": "\x1b[27m", "el": "\x1b[K", "ed": "\x1b[J", "bel": "\x07", "civis": "",
-        "cnorm": "", "colors": "256\n", "sc": "\x1b7", "rc": "\x1b8", "cuu1": "\x1b[A", "dim": "\x1b[2m",
+        "rev": "\x1b[7m", "smso": "\x1b[7m", "rmso": "\x1b[27m", "el": "\x1b[K", "ed": "\x1b[J", "bel": "\x07",
+        "civis": "", "cnorm": "", "colors": "256\n", "sc": "\x1b7", "rc": "\x1b8", "cuu1": "\x1b[A", "dim": "\x1b[2m",
     }  # fmt: skip
     if len(words) == 1 and words[0] in known:
         _say(runner, task, known[words[0]])

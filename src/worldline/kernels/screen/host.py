@@ -41,6 +41,8 @@ class Executor:
         self.shell = shell
         self.state = state
         self.ran: list[Ran] = []
+        self.exited = False
+        """The last command ended its shell."""
 
     def execute(self, command: str, *, keep: bool = True) -> Run:
         """Run a command, as a trial unless its effects are to be kept."""
@@ -62,7 +64,8 @@ class Executor:
         shell.accept()
         self.ran.append(Ran(command, found.text, found.known, found.why, found.classes))
         if proposal.ended:
-            self.state.ended = True
+            self.exited = True
+            shell.revive()
         return found
 
     def with_pid(self, text: str) -> str:

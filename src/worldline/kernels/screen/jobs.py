@@ -22,6 +22,8 @@ class Job:
     pid: int
     state: str = "Running"
     """`Running`, `Stopped`, `Done`, `Exit N`, `Terminated`, `Killed`, ..."""
+    hidden: bool = False
+    """It was started by a script, which does not tell of it."""
     order: int = 0
     """Rises each time the job is started or stopped."""
 
@@ -42,9 +44,9 @@ class JobTable:
 
     def add(self, text: str, task: Task, state: str = "Running") -> Job:
         """Give a command a job number."""
-        number = max((job.number for job in self.jobs), default=0) + 1
+        number = max((job.number for job in self.jobs if not job.hidden), default=0) + 1
         self.turn += 1
-        job = Job(number, text, task, self.next_pid, state, self.turn)
+        job = Job(number, text, task, self.next_pid, state, order=self.turn)
         self.next_pid += 1
         if state == "Running":
             self.last_pid = job.pid
@@ -58,7 +60,8 @@ class JobTable:
 
     def ranked(self) -> list[Job]:
         """Current job first: stopped ones before the others, younger ones before older ones."""
-        return sorted(self.jobs, key=lambda job: (job.state != "Stopped", -job.order))
+        shown = [job for job in self.jobs if not job.hidden]
+        return sorted(shown, key=lambda job: (job.state != "Stopped", -job.order))
 
     def mark(self, job: Job) -> str:
         """`+`, `-` or a blank."""
@@ -90,6 +93,6 @@ class JobTable:
 
     def notices(self) -> str:
         """What is said before a prompt about jobs that ended; these are then forgotten."""
-        text = "".join(self.line(job) for job in self.jobs if job.over)
+        text = "".join(self.line(job) for job in self.jobs if job.over and not job.hidden)
         self.jobs = [job for job in self.jobs if not job.over]
         return text

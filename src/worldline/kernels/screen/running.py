@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 
 from worldline.kernels.screen.builtins import BUILTINS, written
@@ -15,14 +16,14 @@ from worldline.kernels.screen.stepping import STEPS
 from worldline.kernels.screen.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.tasks import Frame, Task
 from worldline.kernels.shell import ShellKernel
+from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.script import Script, read_script
 
 __all__ = ["Runner"]
 
 _BLOCKING_WORDS = (
-    "vim vi nano top htop watch man ssh less more most screen tmux ed ex view emacs mc info python3 python ipython "
-    "node perl irb ruby gdb psql mysql sqlite3 bc dc ftp telnet nc bash sh dash su passwd yes cat head tail sort wc tr "
-    "tee sed awk grep cut uniq nl rev tac xargs fold read select dialog"
+    "vim vi nano top htop watch man ssh less more most screen tmux ed ex view emacs mc info ipython node irb gdb psql "
+    "mysql ftp telnet nc su passwd yes dialog"
 )
 _BLOCKING = frozenset(_BLOCKING_WORDS.split())
 """Programs that may keep the terminal when it is not known what they do."""
@@ -47,6 +48,8 @@ class Runner(Executor):
         """What of the terminal was used, for the classes of a proposal."""
         self.doubts: list[str] = []
         self.steps = 0
+        self.launching = False
+        """A job is being started: what it writes races with the shell."""
 
     # --- starting
 
@@ -77,6 +80,11 @@ class Runner(Executor):
             return any(self.steps_through(part) for _, part in node.parts)
         if isinstance(node, Pipe):
             return self._reads_terminal(node)
+        if isinstance(node, Other) and node.kind == "(" and node.text.endswith(")"):
+            try:
+                return self.steps_through(parse(node.text[1:-1].strip("\n")))
+            except (Fault, Incomplete):
+                return False
         if isinstance(node, Simple):
             name = node.name
             if name in BUILTINS or (name == "kill" and re.search(r"%|\$!", node.text) is not None):
@@ -97,6 +105,8 @@ class Runner(Executor):
         if not isinstance(first, Simple) or (isinstance(node, Pipe) and not node.text.startswith(first.text)):
             return False
         name = first.words[0] if first.words else ""
+        if name == "history":
+            return True
         if "/" in name or (name in _ANYWHERE and len(first.words) > 1):
             return True
         if name.rpartition("/")[2] not in PROGRAMS:
@@ -177,11 +187,11 @@ class Runner(Executor):
 
     def whole(self, task: Task, text: str) -> None:
         """Run a text in the shell kernel; time that passes in it delays all it writes."""
-        if task.background:
-            text = f"( {text} )"
         run = self.execute(self.with_pid(text))
         task.status = run.status
         doubt = run.why
+        if task.script is not None and not doubt and re.search(r"^bash: ", run.text, re.MULTILINE):
+            doubt = "the line of a message of a script"
         if doubt and self._may_block(text):
             self.write(task, run.text, doubt)
             self.lose(f"{doubt}; it may have the terminal")
@@ -193,26 +203,25 @@ class Runner(Executor):
             task.simple = text
             return
         self.write(task, run.text, doubt)
+        if self.exited:
+            self.exited = False
+            if task.script is not None or task.background:
+                self.leave(task, run.status)
+            else:
+                self.state.ended = True
 
     def write(self, task: Task, text: str, doubt: str = "") -> None:
         """Show what a command wrote."""
-        if task.background and text:
-            if self.state.task is not None:
-                doubt = doubt or "the order of what runs side by side"
-            if task.wake is None and not task.remaining:
-                task.wake, task.output, task.output_doubt = self.state.now, text, doubt or "the moment a job writes"
-                return
+        if task.background and text and self.launching:
+            task.wake, task.output, task.output_doubt = self.state.now, text, doubt or "the moment a job writes"
+            return
         if doubt:
             self.doubts.append(doubt)
         self.state.display.write(text, doubt)
 
     def _may_block(self, text: str) -> bool:
         script = read_script(text)
-        return (
-            not isinstance(script, Script)
-            or bool(script.programs & _BLOCKING)
-            or any("/" in name for name in script.programs)
-        )
+        return isinstance(script, Script) and bool(script.programs & _BLOCKING)
 
     def simple(self, task: Task, node: Simple) -> None:
         name = node.name
@@ -243,6 +252,16 @@ class Runner(Executor):
             self.doubt(f"{node.name} called in this way")
 
     def pipe(self, task: Task, node: Pipe) -> None:
+        first = node.parts[0]
+        if isinstance(first, Simple) and first.name == "history":
+            self.features.add("history")
+            count = first.words[1] if len(first.words) == 2 else ""
+            if len(first.words) > 2 or (count and not count.isdigit()):
+                self.unclear(task, first)
+                return
+            listed = self.state.history.listing(int(count) if count else None)
+            self.whole(task, f"printf %s {shlex.quote(listed)}{node.text[len(first.text) :]}")
+            return
         words: list[str] | None = []
         for number, part in enumerate(node.parts):
             more = self.expanded(part.tokens) if isinstance(part, Simple) else None
@@ -252,6 +271,62 @@ class Runner(Executor):
             words += [Operator("|"), *more] if number else more
         self.program(task, node.text, words)
 
+    def strict(self) -> bool:
+        """Whether the script that runs ends at the first command that fails."""
+        return "errexit" in self.shell.settled.options
+
+    def _trap(self, signal: str) -> str | None:
+        """What the shell does at a signal; None: what is usual."""
+        return next((body for name, body in self.shell.settled.traps if name.removeprefix("SIG") == signal), None)
+
+    def enter(self, task: Task, tree: List, arguments: Sequence[str] | None = None, text: str = "") -> None:
+        """Begin a script, or (without arguments) a subshell: a shell of its own goes on in the same files."""
+        outer = self.shell.portray()
+        if arguments is not None:
+            self.shell.refresh()
+            self.execute(f"set -- {shlex.join(arguments)}")
+        task.frames.append(Frame("script", tree, values=(text or tree.text,), outer=outer))
+
+    def leave(self, task: Task, status: int) -> None:
+        """End the script or subshell that a task is in."""
+        trap = self._trap("EXIT")
+        while task.frames:
+            frame = task.frames.pop()
+            if frame.kind != "script":
+                continue
+            if trap:
+                run = self.execute(trap)
+                self.exited = False
+                self.write(task, run.text, run.why)
+            self.shell.become(frame.outer)
+            break
+        self.status(task, status)
+
+    def _script(self, task: Task, text: str, words: list[str]) -> bool:
+        """Go through a shell script step by step if time passes in it; tell whether it was begun."""
+        rest = words[1:] if words[0].rpartition("/")[2] in ("bash", "sh") else words
+        if not rest or rest[0].startswith("-") or any(isinstance(word, Operator) for word in rest):
+            return False
+        try:
+            source = self.shell.read_file(rest[0]).decode()
+        except (OSError, Unknown, UnicodeDecodeError):
+            return False
+        if "sleep" not in source:
+            return False
+        if rest is words:
+            first = re.match(r"#!\s*(?:\S*/env\s+)?(?:\S*/)?(?:bash|sh)\s*\n", source)
+            if first is None or self.execute(f"test -x {shlex.quote(rest[0])}", keep=False).status:
+                return False
+        try:
+            tree = parse(re.sub(r"\$0\b|\$\{0\}", rest[0], source).rstrip("\n"))
+        except (Fault, Incomplete):
+            return False
+        if not self.steps_through(tree):
+            return False
+        self.features.add("script")
+        self.enter(task, tree, rest[1:], written(text))
+        return True
+
     def program(self, task: Task, text: str, words: list[str] | None) -> None:
         """Start a program that may take the terminal, or let the shell kernel run it."""
         if not words:
@@ -260,7 +335,8 @@ class Runner(Executor):
             return
         found: Program | None = None if task.background or not words[0] else find_program(words, self.host)
         if found is None:
-            self.whole(task, text)
+            if not self._script(task, text, words):
+                self.whole(task, text)
             return
         self.features.add(getattr(found, "name", words[0]))
         task.program, task.simple = found, written(text)
@@ -293,15 +369,31 @@ class Runner(Executor):
 
     # --- jobs and time
 
-    def launch(self, item: AndOr) -> None:
+    def launch(self, item: AndOr, *, hidden: bool = False) -> None:
         """Start a command in the background."""
         self.features.add("job")
         task = Task(item.text, [Frame("chain", AndOr(item.text, item.parts))], background=True)
+        task.inner = self.shell.portray()
         text = written(item.text, item.parts[0][1] if len(item.parts) == 1 else None)
         job = self.state.jobs.add(text, task)
-        self.state.display.write(f"[{job.number}] {job.pid}\n")
-        self.advance(task)
+        job.hidden = hidden
+        if not hidden:
+            self.state.display.write(f"[{job.number}] {job.pid}\n")
+        self.launching = True
+        self.aside(task)
+        self.launching = False
         self._reap()
+
+    def aside(self, task: Task) -> None:
+        """Let a task in the background go on, in its own shell."""
+        if not task.inner:
+            self.advance(task)
+            return
+        outer = self.shell.portray()
+        self.shell.become(task.inner)
+        self.advance(task)
+        task.inner = self.shell.portray()
+        self.shell.become(outer)
 
     def _reap(self) -> None:
         for job in self.state.jobs.jobs:
@@ -346,7 +438,7 @@ class Runner(Executor):
             task.output_doubt = doubt
             self._deliver(task, later)
         if task.background:
-            self.advance(task)
+            self.aside(task)
             self._reap()
             self._waited()
         else:
@@ -371,15 +463,27 @@ class Runner(Executor):
     def interrupt(self) -> None:
         """C-c reached the foreground and ended it."""
         state = self.state
-        assert state.task is not None
-        state.display.feed("^C\r\n")
-        state.driver.text, state.queue = "", ""
         task = state.task
+        assert task is not None
+        state.driver.text, state.queue = "", ""
+        self.features.add("interrupt")
+        trap = self._trap("INT") if task.script is not None else None
+        if trap is not None:
+            state.display.feed("^C")
+            if trap:
+                task.wake, task.output, task.after = None, "", None
+                self.status(task, 130)
+                task.frames.append(Frame("list", parse(trap)))
+                self.go()
+            return
         if task.timing:
             self.doubt("what a command had written when it was interrupted")
+        state.display.feed("^C")
+        while task.script is not None:
+            self.leave(task, 130)
+        state.display.feed("\r\n")
         self.shell.adjust(status=130)
         state.task = None
-        self.features.add("interrupt")
         self.finish()
 
     def suspend(self) -> None:
@@ -392,10 +496,16 @@ class Runner(Executor):
         if task.timing:
             self.doubt("what a command had written when it was stopped")
         rest = list(task.frames)
+        inside = next((number for number, frame in enumerate(rest) if frame.kind == "script"), None)
         stopped = Task(task.simple or task.text, program=task.program, forever=task.forever)
         stopped.simple, stopped.output, stopped.output_doubt = task.simple, task.output, task.output_doubt
         stopped.remaining = max(0.0, (task.wake or state.now) - state.now)
         stopped.after = task.after
+        if inside is not None:
+            stopped.frames, rest = rest[inside:], rest[:inside]
+            stopped.simple = stopped.frames[0].values[0]
+            stopped.inner = self.shell.portray()
+            self.shell.become(stopped.frames[0].outer)
         job = state.jobs.add(stopped.simple or task.text, stopped, "Stopped")
         state.display.feed("^Z\r\n")
         state.display.write(state.jobs.line(job))
@@ -412,6 +522,9 @@ class Runner(Executor):
         """Let a stopped task, or one in the background, go on in the foreground of another one."""
         task.program, task.forever, task.simple = stopped.program, stopped.forever, stopped.simple or stopped.text
         task.output, task.output_doubt, task.after = stopped.output, stopped.output_doubt, stopped.after
+        if stopped.inner and stopped.frames and stopped.frames[0].kind == "script":
+            stopped.frames[0].outer = self.shell.portray()
+            self.shell.become(stopped.inner)
         task.frames += stopped.frames
         if stopped.wake is not None:
             task.wake = stopped.wake

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from worldline.kernels.screen.commands import AndOr, If, List, Loop, Pipe, Simple
+from worldline.kernels.screen.commands import AndOr, If, List, Loop, Other, Pipe, Simple
+from worldline.kernels.screen.syntax import parse
 from worldline.kernels.screen.tasks import Frame, Task
 
 if TYPE_CHECKING:
@@ -21,10 +22,13 @@ def _list_step(runner: Runner, task: Task, frame: Frame) -> None:
     if frame.index == len(node.items):
         task.frames.pop()
         return
+    if frame.index and task.status and task.script is not None and runner.strict():
+        runner.leave(task, task.status)
+        return
     item = node.items[frame.index]
     frame.index += 1
     if item.background:
-        runner.launch(item)
+        runner.launch(item, hidden=task.script is not None)
         task.status = 0
     else:
         task.frames.append(Frame("chain", item))
@@ -63,6 +67,8 @@ def _node_step(runner: Runner, task: Task, frame: Frame) -> None:
         runner.simple(task, node)
     elif isinstance(node, Pipe):
         runner.pipe(task, node)
+    elif isinstance(node, Other) and node.kind == "(":
+        runner.enter(task, parse(node.text[1:-1].strip("\n")))
     else:
         runner.whole(task, node.text)
 
@@ -126,6 +132,16 @@ def _while_step(runner: Runner, task: Task, frame: Frame) -> None:
         runner.status(task, 0)
 
 
+def _script_step(runner: Runner, task: Task, frame: Frame) -> None:
+    node = frame.node
+    assert isinstance(node, List)
+    if frame.index:
+        runner.leave(task, task.status)
+        return
+    frame.index = 1
+    task.frames.append(Frame("list", node))
+
+
 def _if_step(runner: Runner, task: Task, frame: Frame) -> None:
     node = frame.node
     assert isinstance(node, If)
@@ -145,6 +161,6 @@ def _if_step(runner: Runner, task: Task, frame: Frame) -> None:
 
 STEPS: Mapping[str, Callable[[Runner, Task, Frame], None]] = {
     "list": _list_step, "chain": _chain_step, "node": _node_step, "for": _for_step, "cfor": _cfor_step,
-    "while": _while_step, "if": _if_step,
+    "while": _while_step, "if": _if_step, "script": _script_step,
 }  # fmt: skip
 """By the kind of the frame."""

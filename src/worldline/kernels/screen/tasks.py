@@ -19,6 +19,8 @@ class Frame:
     index: int = 0
     values: tuple[str, ...] = ()
     """Of a `for`."""
+    outer: bytes = b""
+    """Of a script or subshell: the shell that goes on after it."""
 
 
 @dataclass(slots=True)
@@ -51,11 +53,18 @@ class Task:
     simple: str = ""
     """The command that is running: what a stopped job is called."""
     background: bool = False
+    inner: bytes = b""
+    """The shell of its own that it goes on in, while it is stopped or in the background."""
 
     @property
     def blocked(self) -> bool:
         """Whether it waits for time, for jobs, or for input."""
         return self.wake is not None or self.program is not None or self.forever or bool(self.waiting)
+
+    @property
+    def script(self) -> Frame | None:
+        """The innermost script or subshell it is in."""
+        return next((frame for frame in reversed(self.frames) if frame.kind == "script"), None)
 
     @property
     def over(self) -> bool:

@@ -25,7 +25,7 @@ from worldline.kernels.shell.builtins.shared.textio import restore
 from worldline.kernels.shell.files import KernelFiles
 from worldline.kernels.shell.machine import Limits, Machine, environment
 from worldline.kernels.shell.script import Script, read_script
-from worldline.kernels.shell.session import Settled
+from worldline.kernels.shell.session import DEFAULT_OPTIONS, Settled
 from worldline.kernels.shell.step import Step
 from worldline.kernels.shell.table import Table, declared_table
 from worldline.kernels.shell.trial import Attempt, attempt
@@ -35,6 +35,10 @@ __all__ = ["ShellKernel"]
 
 _REFUSED = re.compile(r"^\S.*: cd: ", re.M)
 """What a shell says that does not enter a directory."""
+
+
+_PORTRAIT = "shell"
+"""Stands for the world in a portrait, which holds nothing of it."""
 
 
 class Image:
@@ -320,6 +324,37 @@ class ShellKernel:
             clock=settled.clock if clock is None else clock,
             status=settled.status if status is None else status,
         )
+
+    def revive(self) -> None:
+        """Go on after a command that ended the shell: it was a subshell or script of the real one."""
+        self.reject()
+        self._settled = replace(self._settled, ended=False)
+
+    def portray(self) -> bytes:
+        """Return what is the shell's own: variables, functions, options, traps and directory, but no files."""
+        self.reject()
+        self._ready()
+        return portrait.pack(replace(self._settled, table=Table()), self._image.take(), _PORTRAIT)
+
+    def become(self, data: bytes) -> None:
+        """Take up what :meth:`portray` returned; files and clock stay as they are now.
+
+        Raises:
+            KernelError: `data` is damaged.
+        """
+        self.reject()
+        machine = self._ready()
+        settled, image = portrait.unpack(data, _PORTRAIT)
+        machine.restore_shell(image)
+        if machine.shell_state().cwd != settled.cwd:
+            machine.enter(settled.cwd)
+        self._settled = replace(settled, table=self._settled.table, clock=self._settled.clock)
+        self._image = Image(None, image)
+
+    def refresh(self) -> None:
+        """Forget what a program that is started does not get: options, traps and functions."""
+        self.reject()
+        self._settled = replace(self._settled, options=DEFAULT_OPTIONS, traps=(), functions={}, opaque=(), jobs=())
 
     def follow(self, command: str, cwd: str | None) -> None:
         """Let the state follow a command of which nothing is known but the directory it ended in."""
