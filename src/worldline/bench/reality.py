@@ -9,23 +9,25 @@ from pathlib import Path
 from worldline.bench.baselines import Baseline
 from worldline.engines.base import one_span
 from worldline.record.shell import RealShell
+from worldline.record.terminal import RealTerminal
 from worldline.types import Action, Observation, Origin, Prediction, Turn, WorldSpec
 
 __all__ = ["Reality"]
 
 
 class Reality(Baseline):
-    """Runs each command in the recorder's sandbox. Its state is its own, as with any second run of reality."""
+    """Runs commands, or types keys, in the recorder's sandbox. Its state is its own, as in any second run."""
 
     name = "real"
 
     def __init__(self, world: WorldSpec, root: Path | None = None) -> None:
-        self._shell = RealShell(world, root=root)
-        self._shell.__enter__()
+        typed = world.initial_state.get("screen") is not None
+        self._shell: RealShell | RealTerminal = (RealTerminal if typed else RealShell)(world, root=root)
+        self._shell.start()
 
     async def predict(self, action: Action, history: Sequence[Turn]) -> Prediction:
-        """Run the command for real, without network."""
-        observation = await asyncio.to_thread(self._run, action.command or "")
+        """Run the command or type the keys for real, without network."""
+        observation = await asyncio.to_thread(self._run, action)
         evidence = "real shell in the sandbox"
         return Prediction(
             observation=observation,
@@ -37,7 +39,11 @@ class Reality(Baseline):
 
     def close(self) -> None:
         """End the sandbox."""
-        self._shell.__exit__(None, None, None)
+        self._shell.close()
 
-    def _run(self, command: str) -> Observation:
-        return Observation() if self._shell.ended else self._shell.run(command)
+    def _run(self, action: Action) -> Observation:
+        if self._shell.ended:
+            return Observation()
+        if isinstance(self._shell, RealTerminal):
+            return self._shell.act(action)
+        return self._shell.run(action.command or "")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from worldline import __version__
@@ -23,8 +24,9 @@ from worldline.types import JsonDict, Source, Trajectory, WorldSpec, content_id
 
 __all__ = ["BENCH_ENGINES", "DEFAULT_ENGINES", "Suite", "engine_factory", "load_suite", "measure"]
 
-BENCH_ENGINES = (*BASELINES, "grounded", "kernel", "recall", "model", "real")
+BENCH_ENGINES = (*BASELINES, "grounded", "kernel", "recall", "model", "model+memory", "real")
 DEFAULT_ENGINES = (*BASELINES, "grounded")
+_WITH_MODEL = ("model", "model+memory", "grounded")
 NETWORK = re.compile(r"\b(?:curl|wget|https?|git\s+clone)\b")
 """A command that needs the network, by the words of the external check."""
 
@@ -49,6 +51,18 @@ class Suite:
         """What is measured on, in a line."""
         left_out = f", {self.left_out} left out (network)" if self.left_out else ""
         return f"{self.domain} {self.split}: {self.turns} turns in {len(self.trajectories)} sessions{left_out}"
+
+    def sampled(self, turns: int, seed: int) -> Suite:
+        """Return whole sessions drawn by a seed until they have at least so many turns, in the suite's order."""
+        order = list(range(len(self.trajectories)))
+        random.Random(seed).shuffle(order)
+        kept, found = set(), 0
+        for index in order:
+            if found >= turns:
+                break
+            kept.add(index)
+            found += len(self.trajectories[index].turns)
+        return replace(self, trajectories=tuple(t for index, t in enumerate(self.trajectories) if index in kept))
 
     @property
     def fingerprint(self) -> str:
@@ -145,8 +159,8 @@ def measure(
         _check(name, suite, memory, options, parts)
     rows, scores = [], {}
     for name in names:
-        model = parts.model.name if parts.model is not None and name in ("model", "grounded") else None
-        with _journal(journal, name, suite, model, options) if journal is not None else nullcontext() as kept:
+        model = parts.model.name if parts.model is not None and name in _WITH_MODEL else None
+        with _journal(journal, name, suite, model, options, parts) if journal is not None else nullcontext() as kept:
             done = run(
                 suite.trajectories,
                 engine_factory(name, memory, options, parts),
@@ -166,8 +180,11 @@ def _check(name: str, suite: Suite, memory: Memory, options: EngineOptions, part
         factory(suite.trajectories[0].world).close()
 
 
-def _journal(stem: Path, name: str, suite: Suite, model: str | None, options: EngineOptions) -> Journal:
-    fingerprint = content_id([__version__, name, suite.fingerprint, model, options.model_dump(mode="json"), _code()])
+def _journal(
+    stem: Path, name: str, suite: Suite, model: str | None, options: EngineOptions, parts: EngineParts
+) -> Journal:
+    asked = [model, str(parts.sampling), str(parts.prompts)] if model is not None else None
+    fingerprint = content_id([__version__, name, suite.fingerprint, asked, options.model_dump(mode="json"), _code()])
     return Journal(stem.with_name(f"{stem.name}.{name}.journal"), fingerprint)
 
 

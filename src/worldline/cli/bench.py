@@ -53,6 +53,8 @@ bench.add_command(bench_memory)
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="Trajectories of any known format instead.")
 @click.option("--world", type=click.Path(exists=True, path_type=Path), help="World that every trajectory starts from.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many trajectories.")
+@click.option("--sample", type=click.IntRange(min=1), help="Whole sessions drawn by the seed, with at least N turns.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Longest answer of the model, in tokens.")
 @click.option("--offline-only", is_flag=True, help="Leave out tasks with a command that needs the network.")
 @click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
 @click.option("--ceiling", is_flag=True, help="Add what the real shell answers today (needs the sandbox).")
@@ -87,6 +89,9 @@ def real(
     model: str | None,
     models: Path | None,
     model_cache: Path | None,
+    prompts: Path | None,
+    sample: int | None,
+    max_tokens: int | None,
     json_file: Path | None,
 ) -> None:
     """Print the fidelity table of Worldline-Real: teacher-forced, judge-free, on recorded reality.
@@ -111,10 +116,15 @@ def real(
         offline_only=offline_only,
         skip_bad=skip_bad,
     )
+    if sample is not None:
+        suite = suite.sampled(sample, seed)
     memory = chosen_memory(memory_folder, domain)
     names = [*(engines or DEFAULT_ENGINES), *(["real"] if ceiling else [])]
     parts = EngineParts(
-        model=chosen_model(model, models, model_cache), memory=memory, sampling=Sampling(seed=seed) if model else None
+        model=chosen_model(model, models, model_cache),
+        memory=memory,
+        sampling=Sampling(seed=seed, max_tokens=max_tokens) if model else None,
+        prompts=prompts,
     )
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
 

@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from worldline.cli.options import write_json
-from worldline.errors import require_extra
-from worldline.types import content_id
+from worldline.cli.model_trust import measure_model
+from worldline.cli.options import chosen_model, model_option, write_json
+from worldline.errors import ConfigError, require_extra
+from worldline.types import Trajectory, content_id
 
 __all__ = ["calibrate"]
 
@@ -24,14 +25,36 @@ __all__ = ["calibrate"]
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Calibration file; default: the package's own.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many trajectories.")
-def calibrate(domain: str, data: Path | None, memory_data: Path | None, out: Path | None, limit: int | None) -> None:
-    """Replay the dev split and count how often kernel and memory are exactly right, by kind of action.
+@click.option("--turns", type=click.IntRange(min=1), help="With --model: so many turns, drawn at random (seed 0).")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="With --model: its longest answer.")
+@model_option
+def calibrate(
+    domain: str,
+    data: Path | None,
+    memory_data: Path | None,
+    out: Path | None,
+    limit: int | None,
+    turns: int | None,
+    max_tokens: int | None,
+    model: str | None,
+    models: Path | None,
+    model_cache: Path | None,
+    prompts: Path | None,
+) -> None:
+    """Replay the dev splits of all dialects and count how often kernel and memory are exactly right, by kind of action.
 
     The lower confidence bounds become the confidence of their answers. What memory compares to tell whether a
     recorded answer applies (footprints of the train split) is computed on the way, and stored beside the package's
     own calibration unless --out or --memory is given.
+
+    With --model, only that model is measured, on turns where kernel and memory are not sure: the grounded engine then
+    keeps a guess that was right more often than the model.
     """
     require_extra("scipy", "bench")
+    asked = chosen_model(model, models, model_cache)
+    if asked is not None:
+        measure_model(domain, asked, data=data, out=out, turns=turns, max_tokens=max_tokens, prompts=prompts)
+        return
     import worldline
     from worldline.bench.calibration import calibrate as measure
     from worldline.bench.near import leave_one_family_out
@@ -39,12 +62,17 @@ def calibrate(domain: str, data: Path | None, memory_data: Path | None, out: Pat
     from worldline.kernels import build_kernel
     from worldline.memory import Memory
     from worldline.memory.index import follow
-    from worldline.recordings import path as recording_path
+    from worldline.recordings import paths as recording_paths
 
     console = Console(stderr=True)
     package = Path(worldline.__file__).parent
-    train = list(read_trajectories(memory_data or recording_path(domain, "train")))
-    dev = list(read_trajectories(data or recording_path(domain, "dev")))[:limit]
+
+    def read(given: Path | None, split: str) -> list[Trajectory]:
+        return [t for path in ([given] if given else recording_paths(domain, split)) for t in read_trajectories(path)]
+
+    train, dev = read(memory_data, "train"), read(data, "dev")[:limit]
+    if not (train and dev):
+        raise ConfigError(f"there are no recordings of the domain {domain!r}", hint="give --data and --memory")
     footprints = {
         t.id: follow(t, build_kernel)
         for t in track(train, "footprints", console=console, transient=True, disable=not console.is_terminal)

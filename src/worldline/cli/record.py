@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from worldline.cli.options import json_flag
 from worldline.errors import ConfigError, FormatError, InputError, boundary
+from worldline.recordings import DIALECTS
 from worldline.types import WorldSpec
 
 __all__ = ["record"]
@@ -31,6 +32,7 @@ def record() -> None:
 @record.command()
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File; `.zst` compresses.")
 @click.option("--generate", type=click.IntRange(1), metavar="N", help="Compose about N sessions (the default: 400).")
+@click.option("--dialect", type=click.Choice(DIALECTS), default="commands", show_default=True, help="Of --generate.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the composed sessions.")
 @click.option("--plans", type=_FILE, help="Sessions to record, one plan (JSON) a line.")
 @click.option("--script", type=_FILE, help="One session: a command or an action (JSON) a line.")
@@ -45,7 +47,10 @@ def record() -> None:
 @click.option("--fresh", is_flag=True, help="Record anew what is there; otherwise a run goes on where one stopped.")
 @json_flag
 def terminal(out: Path, as_json: bool, limit: int | None, jobs: int, fresh: bool, **options: Any) -> None:
-    """Record real bash in a sandbox without network, each session twice, and once elsewhere with --variant-root."""
+    """Record real bash in a sandbox without network, each session twice, and once elsewhere with --variant-root.
+
+    A session is commands, or, in a world with a screen, keystrokes that are answered by the screen.
+    """
     from worldline.record.recording import RecordingSettings
     from worldline.record.shell import Limits
     from worldline.record.store import record_plans
@@ -72,6 +77,10 @@ def _plans(options: dict[str, Any]) -> Iterator[Any]:
         return _plan_file(options["plans"])
     if chosen == ["script"]:
         return _script(options["script"], options["world"])
+    if options["dialect"] == "keystrokes":
+        from worldline.record.keystroke_plans import generate as generate_typed
+
+        return generate_typed(options["seed"], options["generate"])
     from worldline.record.plans import generate
 
     return iter(generate(options["generate"] or 400, options["seed"]))
@@ -88,15 +97,24 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _plan_file(path: Path) -> Iterator[Any]:
     from pydantic import ValidationError
 
-    from worldline.record.plan import SessionPlan
+    from worldline.record.plan import KeystrokePlan, SessionPlan
 
     for number, line in _lines(path):
         try:
-            yield SessionPlan.model_validate_json(line)
+            yield (KeystrokePlan if _holds_turns(line) else SessionPlan).model_validate_json(line)
         except ValidationError as exc:
             first = exc.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "the line"
             raise FormatError(f"not a session plan: {where}: {first['msg']}", path=str(path), line=number) from exc
+
+
+def _holds_turns(line: str) -> bool:
+    """Whether a plan is one of keystrokes; a line that is no plan at all is none."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError:
+        return False
+    return isinstance(value, dict) and "turns" in value
 
 
 def _script(path: Path, world_file: Path | None) -> Iterator[Any]:
@@ -107,6 +125,9 @@ def _script(path: Path, world_file: Path | None) -> Iterator[Any]:
     world = WorldSpec(domain="terminal") if world_file is None else World.load(world_file).spec
     if world.domain != "terminal":
         raise ConfigError(f"a world of the domain {world.domain!r} is no terminal")
+    if world.initial_state.get("screen") is not None:
+        yield _typed_script(path, world)
+        return
     commands = []
     for number, line in _lines(path):
         try:
@@ -118,6 +139,25 @@ def _script(path: Path, world_file: Path | None) -> Iterator[Any]:
         except InputError as exc:
             raise FormatError(exc.message, path=str(path), line=number) from exc
     yield SessionPlan(family=world.name or path.stem, world=world, commands=tuple(commands))
+
+
+def _typed_script(path: Path, world: WorldSpec) -> Any:
+    """A script of a keystroke world: a list of entries (JSON) a line, or a line that is typed with Enter."""
+    from worldline.domains.terminal.keystrokes import KEYSTROKES_TOOL, keystroke_action
+    from worldline.record.plan import KeystrokePlan, PlannedKeys
+
+    turns = []
+    for number, line in _lines(path):
+        try:
+            value: Any = json.loads(line) if line.lstrip().startswith(("[", "{")) else f"{line}\n"
+        except json.JSONDecodeError:
+            value = f"{line}\n"
+        try:
+            entries = keystroke_action(value).arguments[KEYSTROKES_TOOL]
+        except InputError as exc:
+            raise FormatError(exc.message, path=str(path), line=number) from exc
+        turns.append(PlannedKeys(keys=tuple(entries)))
+    return KeystrokePlan(family=world.name or path.stem, world=world, turns=tuple(turns))
 
 
 @contextmanager

@@ -5,28 +5,25 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import resources
+from itertools import chain
 from typing import Any
 
-from worldline.errors import ConfigError
 from worldline.formats import read_trajectories
 from worldline.memory.index import Memory
-from worldline.recordings import path as recording_path
+from worldline.recordings import paths as recording_paths
 
 __all__ = ["shipped_footings", "shipped_memory"]
 
 
 @cache
 def shipped_memory(domain: str) -> Memory:
-    """Return the memory of a domain's recorded train split; an empty one where nothing is recorded.
+    """Return the memory of a domain's recorded train splits, of all dialects; an empty one where nothing is recorded.
 
     The footprints that recall compares are precomputed by `worldline calibrate`; without them every recorded
     answer is only evidence.
     """
-    try:
-        path = recording_path(domain, "train")
-    except ConfigError:
-        return Memory()
-    return Memory.from_trajectories(read_trajectories(path), known_footprints=shipped_footings(domain))
+    recorded = chain.from_iterable(read_trajectories(path) for path in recording_paths(domain, "train"))
+    return Memory.from_trajectories(recorded, known_footprints=shipped_footings(domain))
 
 
 def shipped_footings(domain: str) -> dict[str, list[Any]]:
