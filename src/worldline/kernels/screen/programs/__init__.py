@@ -7,20 +7,26 @@ from collections.abc import Mapping, Sequence
 from worldline.kernels.screen.programs.base import Host, Operator, Program, Run, Shown, Starter
 from worldline.kernels.screen.programs.calculators import bc_program
 from worldline.kernels.screen.programs.filters import FILTERS, filter_program
+from worldline.kernels.screen.programs.pagers import less_program, page
 from worldline.kernels.screen.programs.python_programs import python_program
 from worldline.kernels.screen.programs.scripts import file_program, shell_program
 from worldline.kernels.screen.programs.sqlite import sqlite_program
 
-__all__ = ["PROGRAMS", "Host", "Operator", "Program", "Run", "Shown", "Starter", "find_program"]
+__all__ = ["PROGRAMS", "Host", "Operator", "Program", "Run", "Shown", "Starter", "find_program", "page"]
 
 PROGRAMS: Mapping[str, Starter] = {
     **dict.fromkeys(sorted(FILTERS), filter_program),
     **dict.fromkeys(("bash", "sh", "dash"), shell_program),
     **dict.fromkeys(("python3", "python3.11"), python_program),
+    **dict.fromkeys(("less", "pager"), less_program),
     "bc": bc_program,
     "sqlite3": sqlite_program,
 }
 """By the name of the command, without its directory."""
+
+
+PAGERS = frozenset(("less", "more", "pager"))
+"""Programs that take the terminal at the end of a pipe, too."""
 
 
 def find_program(words: Sequence[str], host: Host) -> Program | None:
@@ -30,6 +36,13 @@ def find_program(words: Sequence[str], host: Host) -> Program | None:
         words: As :data:`Starter` takes them; the first is not empty.
         host: The terminal; it is only asked, nothing is changed.
     """
-    place, _, name = words[0].rpartition("/")
-    starter = PROGRAMS.get(name) if place in ("", "/bin", "/usr/bin") else file_program
-    return starter(words, host) if starter is not None else None
+    last = max((index for index, word in enumerate(words) if isinstance(word, Operator) and word == "|"), default=-1)
+    for first in {last + 1, 0}:
+        place, _, name = words[first].rpartition("/")
+        if first and name not in PAGERS:
+            continue
+        starter = PROGRAMS.get(name) if place in ("", "/bin", "/usr/bin") else file_program
+        found = starter(words, host) if starter is not None else None
+        if found is not None:
+            return found
+    return None
