@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from worldline.kernels.screen.programs.base import Host, Operator, Program, Run, Shown, Starter
 from worldline.kernels.screen.programs.calculators import bc_program
 from worldline.kernels.screen.programs.filters import FILTERS, filter_program
+from worldline.kernels.screen.programs.more import more_program
 from worldline.kernels.screen.programs.pagers import less_program, page
 from worldline.kernels.screen.programs.python_programs import python_program
 from worldline.kernels.screen.programs.scripts import file_program, shell_program
@@ -19,6 +20,7 @@ PROGRAMS: Mapping[str, Starter] = {
     **dict.fromkeys(("bash", "sh", "dash"), shell_program),
     **dict.fromkeys(("python3", "python3.11"), python_program),
     **dict.fromkeys(("less", "pager"), less_program),
+    "more": more_program,
     "bc": bc_program,
     "sqlite3": sqlite_program,
 }

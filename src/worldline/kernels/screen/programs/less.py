@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ _WINDOW = (" ", "f", "\x06", "\x16", "z", "\x1b[6~", "\x1b ")
 _WINDOW_BACK = ("b", "\x02", "w", "\x1b[5~", "\x1bv")
 _TO_START, _TO_END = ("g", "<", "\x1b<"), ("G", ">", "\x1b>")
 _PLAIN = re.compile(r"[\w ,:;@#%&!\"'/<>=~-]*")
-_KEYS = re.compile(r"\x1b\[\d*~|\x1bO[A-Z]|\x1b[<>v ]|[\s\S]")
+_KEYS = re.compile(r"\x1b\[[\d;]*[~A-Z]|\x1bO[A-Z]|\x1b[<>v ]|[\s\S]")
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ class Less:
     waiting: bool = False
     """`F` waits for the file to grow."""
     escape: str = ""
+    later: str = ""
+    """An option that takes effect when its message goes."""
     doubt: str = ""
 
     # --- the protocol
@@ -112,7 +114,7 @@ class Less:
     def feed(self, text: str, host: Host) -> Shown:
         """Take keys."""
         out = ""
-        for key in _KEYS.findall(self.escape + text):
+        for key in self._keys(text):
             top, short = self.top, self.short
             if self._key(key, host):
                 leave = "\r\x1b[K" if self.options.main_screen else "\x1b[?1049l"
@@ -120,6 +122,12 @@ class Less:
             if self.options.main_screen:
                 out += self._change(top, short, host)
         return Shown(out if self.options.main_screen else self._draw(host), unknown=self.doubt)
+
+    def _keys(self, text: str) -> list[str]:
+        """Split what was typed into keys; an escape waits for what comes after it."""
+        keys = _KEYS.findall(self.escape + text)
+        self.escape = keys.pop() if keys and keys[-1] == "\x1b" else ""
+        return keys
 
     def end_of_input(self, host: Host) -> Shown:
         """Not called: it reads keys."""
@@ -208,6 +216,7 @@ class Less:
             return False
         if self.message:
             self.message = ""
+            self._settle(host)
             if key in "\r\n ":
                 return False
         if self.entering:
@@ -350,7 +359,7 @@ class Less:
         self.top = max(self.top - count, min(self.top, 0))
 
     def _jump(self, top: int, host: Host, *, mark: bool = True) -> None:
-        if mark:
+        if mark and not self.top <= top < self.top + host.lines - 1:
             self.before = self.top
         self.short, self.top = False, top
 
@@ -427,39 +436,43 @@ class Less:
     def _option(self, key: str, host: Host, *, change: bool) -> None:
         """Change an option, or (`_`) show it."""
         options = self.options
-        line = self._rows(host)[max(self.top, 0)].line if self._rows(host) else 1
         if key in "nN":
+            value = options.numbers
             if change:
-                options.numbers = (2 if options.numbers != 2 else 0) if key == "N" else int(options.numbers != 1)
-            self.message = ("Don't use line numbers", "Use line numbers", "Constantly display line numbers")[
-                options.numbers
-            ]
+                value = (2 if value != 2 else 0) if key == "N" else int(value != 1)
+            self.message = ("Don't use line numbers", "Use line numbers", "Constantly display line numbers")[value]
         elif key == "S":
-            options.chop = options.chop != change
-            self.message = "Chop long lines" if options.chop else "Fold long lines"
-        elif key in "iI":
+            self.message = "Chop long lines" if options.chop != change else "Fold long lines"
+        elif key in _TRIPLES:
+            name, letters, words = _TRIPLES[key]
+            value = getattr(options, name)
             if change:
-                options.case = (0 if options.case == 1 else 1) if key == "i" else (0 if options.case == 2 else 2)
-            words = (
-                "Case is significant in searches",
-                "Ignore case in searches",
-                "Ignore case in searches and in patterns",
-            )
-            self.message = words[options.case]
-        elif key in "mM":
-            if change:
-                options.prompt = (0 if options.prompt == 1 else 1) if key == "m" else (0 if options.prompt == 2 else 2)
-            self.message = ("Short prompt", "Medium prompt", "Long prompt")[options.prompt]
+                value = (0 if value == 1 else 1) if key == letters[0] else (0 if value == 2 else 2)
+            setattr(options, name, value)
+            self.message = words[value]
         else:
             self.doubt = f"the option -{key} in less"
-        if change and key in "nNS":
-            rows = self._rows(host)
-            self.top = (
-                next((index for index, row in enumerate(rows) if row.line == line), 0) if self.top >= 0 else self.top
-            )
-            self.short = False
+        self.later = key if change and key in "nNS" else ""
+
+    def _settle(self, host: Host) -> None:
+        """Let an option take effect whose message has just gone."""
+        key, self.later = self.later, ""
+        if not key:
+            return
+        options, before = self.options, self._rows(host)
+        line = before[max(self.top, 0)].line if before else 1
+        if key == "S":
+            options.chop = not options.chop
+        else:
+            options.numbers = (2 if options.numbers != 2 else 0) if key == "N" else int(options.numbers != 1)
+        if self.top >= 0:
+            self.top = next((index for index, row in enumerate(self._rows(host)) if row.line == line), 0)
+        self.short = False
 
 
-def read_keys(text: str) -> Sequence[str]:
-    """Split a text into keys."""
-    return _KEYS.findall(text)
+_TRIPLES = {
+    **dict.fromkeys("iI", ("case", "iI", ("Case is significant in searches", "Ignore case in searches",
+                                          "Ignore case in searches and in patterns"))),
+    **dict.fromkeys("mM", ("prompt", "mM", ("Short prompt", "Medium prompt", "Long prompt"))),
+}  # fmt: skip
+"""Options of three values: attribute, the letters for the second and the third, and what is said."""
