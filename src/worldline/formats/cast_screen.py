@@ -28,12 +28,14 @@ _IGNORED = re.compile(
     r"|\x1b\[[0-9;:]*(?:t|[ -/]+[@-~])"  # window operations, cursor shapes
 )
 _UNFINISHED = re.compile(r"\x1b(?:[PX^_\]][^\x1b\x07]*\x1b?|\[[0-?]*[ -/]*|[ -/]*)?\Z")
+_DROPPED = dict.fromkeys([*range(7), *range(0x10, 0x1B), *range(0x1C, 0x20), *range(0x7F, 0xA0)])
+"""Control characters that show nothing; pyte leaves out the text behind one."""
 _HELD = 4_096
 _PLAYED = 1 << 20
 """Characters that are played between two looks at the screen; of more, the last ones."""
 _MARKS = 8
 """Combining characters in a row that are shown; each makes its cell longer."""
-_TROUBLE = (TypeError, ValueError, IndexError, KeyError, AttributeError, StopIteration, RuntimeError)
+_TROUBLE = (TypeError, ValueError, IndexError, KeyError, AttributeError, NameError, ArithmeticError, StopIteration)
 """What pyte raises on sequences with parameters it does not expect."""
 
 
@@ -187,7 +189,8 @@ class CastScreen:
 
 
 def _tamed(text: str) -> str:
-    """Leave out all but the first combining characters of a row of them."""
+    """Leave out what shows nothing, and all but the first combining characters of a row of them."""
+    text = text.translate(_DROPPED)
     if text.isascii():
         return text
     kept: list[str] = []

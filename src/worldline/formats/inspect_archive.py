@@ -131,7 +131,7 @@ class LogArchive:
                 _, _, flags, method, _, _, check, packed, _, name_size, extra_size = _HEADER.unpack(fields)
                 name = handle.read(name_size).decode("utf-8", "replace")[:_NAME_LIMIT]
                 end = offset + _HEADER.size + name_size + extra_size + packed
-                if flags & 8 or end > size:
+                if not name_size or flags & 8 or end > size:
                     return  # its size stands behind it, or it is cut off
                 yield name, _Member(offset, packed, method, check, bool(flags & 1))
                 offset = end
