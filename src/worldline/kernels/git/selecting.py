@@ -229,7 +229,8 @@ def _take_pretty(git: Git, pretty: Pretty, found: Selection, words: list[str]) -
     elif key == "--decorate" or word == "--no-decorate":
         if word != "--no-decorate" and value not in ("", "short", "full", "auto", "no"):
             raise Failure(f"invalid --decorate option: {value}")
-        pretty.decorate = "" if word == "--no-decorate" or value in ("no", "auto") else value or "short"
+        value = ("no" if git.call.columns is None else "short") if value == "auto" else value
+        pretty.decorate = "" if word == "--no-decorate" or value == "no" else value or "short"
     elif word == "--clear-decorations":
         pass
     elif key in ("--decorate-refs", "--decorate-refs-exclude", "--encoding", "--expand-tabs", "--no-expand-tabs"):

@@ -18,6 +18,7 @@ from worldline.types import Action, Observation, Turn
 __all__ = ["adopt"]
 
 
+_STARTED = re.compile(r"\[(\d+)\] (\d+)$")
 _MISSING = re.compile(r"bash: \S+: command not found\n")
 """What is said of a command that did nothing."""
 
@@ -30,6 +31,7 @@ def adopt(
     mark: object,
     ran: Sequence[Ran],
     text: str,
+    entered: bool,
 ) -> State:
     """Settle a turn whose screen was not foreseen, or only guessed.
 
@@ -41,6 +43,7 @@ def adopt(
         mark: The shell before the turn.
         ran: What the trial ran.
         text: The screen that was seen.
+        entered: The last thing typed was Enter, or nothing was typed.
     """
     after = foreseen
     console = Console(shell, after, spec)
@@ -54,8 +57,15 @@ def adopt(
         _again(shell, ran, outputs)
     if directory is not None and directory != shell.settled.cwd:
         shell.follow(":", directory)
+    _read_jobs(after, rows)
+    if any(not one.known for one in ran) or after.lost or before.lost:
+        after.vague_status = True
     if after.display.text() == text and not after.lost:
         after.display.doubt = ""
+        return after
+    if match is not None and row == len(rows) - 1 and _runs(after, before, rows[row], match, entered):
+        after.display.adopt(text, len(rows), 0)
+        after.lost, after.editor = after.lost or "something unknown runs", None
         return after
     if match is None or row != len(rows) - 1:
         column = len(rows[-1]) if rows else 0
@@ -68,6 +78,28 @@ def adopt(
         return after
     _at_prompt(after, console, spec, text, rows, match)
     return after
+
+
+def _runs(after: State, before: State, row: str, match: re.Match[str], entered: bool) -> bool:
+    """Whether what stands behind the last prompt was entered, and runs, rather than being typed still."""
+    typed = row[match.end() :]
+    if not typed.strip():
+        return False
+    if after.at_prompt and after.editor is not None and after.editor.text.rstrip() == typed.rstrip():
+        return False
+    return entered or bool(before.lost)
+
+
+def _read_jobs(after: State, rows: list[str]) -> None:
+    """Take process ids of jobs from the screen."""
+    for row in rows:
+        found = _STARTED.match(row)
+        for job in after.jobs.jobs if found is not None else ():
+            if found is not None and job.number == int(found[1]):
+                if after.jobs.last_pid == job.pid:
+                    after.jobs.last_pid = int(found[2])
+                job.pid = int(found[2])
+                after.jobs.next_pid = max(after.jobs.next_pid, job.pid + 1)
 
 
 def _last_prompt(rows: list[str], pattern: re.Pattern[str]) -> tuple[int, re.Match[str] | None]:

@@ -199,7 +199,7 @@ def _kill(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
             job.state, job.task.background = "Running", True
             job.task.wake, job.task.remaining = runner.state.now + job.task.remaining, 0.0
         elif signal in _SIGNALS and (job.state == "Running" or signal in ("KILL", "9")):
-            job.state, job.task.wake = _SIGNALS[signal], None
+            job.state, job.task.wake, job.late = _SIGNALS[signal], None, True
             job.task.frames.clear()
             job.task.status = 143
         else:
@@ -292,12 +292,39 @@ def _read(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
         runner.whole(task, node.text)
         return
     reader = ReadLine.of(words)
-    if reader is None or task.background:
+    if reader is None or task.background or (reader.seconds == 0 and reader.raw):
         runner.lose("read with these options")
         return
     task.program, task.simple = reader, node.text
+    if reader.seconds is not None:
+        task.deadline = runner.state.now + reader.seconds
+        runner.features.add("timing")
     runner.features.add("read")
     runner.show(task, reader.start(runner.host))
+
+
+def _tail(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
+    """`tail -f`, which goes on showing what comes to a file; any other `tail` is run as usual."""
+    following = [word for word in words if re.fullmatch(r"-\w*[fF]|--follow", word)]
+    rest = [word[:-1] if word in following and len(word) > 2 else word for word in words]
+    rest = [word for word in rest if word not in following]
+    files = [word for word in rest if not re.match(r"-|\+?\d+$", word)]
+    if not following or any(operator for _, operator in node.tokens) or task.background:
+        runner.program(task, node.text, runner.expanded(node.tokens))
+        return
+    if len(files) != 1:
+        runner.lose("tail -f of several files")
+        return
+    runner.features.add("timing")
+    run = runner.execute(shlex.join(["tail", *rest]))
+    runner.write(task, run.text, run.why)
+    if run.status:
+        if run.text:
+            runner.state.display.write("tail: no files remaining\n")
+        runner.status(task, 1)
+        return
+    task.forever, task.follows, task.simple = True, files[0], node.text
+    task.shown = runner.size(files[0])
 
 
 def _broken(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
@@ -315,6 +342,6 @@ def _broken(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
 BUILTINS: Mapping[str, Builtin] = {
     "sleep": _sleep, "jobs": _jobs, "fg": _fg, "bg": _bg, "wait": _wait, "disown": _disown, "kill ": _kill,
     "history": _history, "exit": _exit, "logout": _exit, "tput": _tput, "stty": _stty, "reset": _reset, "read": _read,
-    "break": _broken, "continue": _broken,
+    "tail": _tail, "break": _broken, "continue": _broken,
 }  # fmt: skip
 """By name; `kill ` is asked only for jobs."""

@@ -103,14 +103,14 @@ class Console:
                 break
 
     def _due(self, end: float) -> bool:
-        return any(task.wake is not None and task.wake <= end for task in self.runner.tasks()) and not (
+        return any(task.next is not None and task.next <= end for task in self.runner.tasks()) and not (
             self.state.lost or self.state.ended
         )
 
     def soon(self) -> bool:
         """Whether something happens so soon that it may be on the screen already."""
         now = self.state.now
-        return any(task.wake is not None and now < task.wake <= now + 0.2 for task in self.runner.tasks())
+        return any(task.next is not None and now < task.next <= now + 0.2 for task in self.runner.tasks())
 
     # --- keys
 

@@ -48,13 +48,16 @@ class Executor:
         """Run a command, as a trial unless its effects are to be kept."""
         shell = self.shell
         shell.adjust(clock=shell.state.clock + timedelta(seconds=int(self.state.now + 1e-6)))
+        vague = self.state.vague_status and "$?" in command
+        if keep:
+            self.state.vague_status = False
         proposal = shell.propose(Action(name="bash", arguments={"command": command}))
         details = proposal.details
         found = Run(
             proposal.observation.text,
             int(details.get("status", 2)),
-            proposal.known,
-            "" if proposal.known else proposal.why,
+            proposal.known and not vague,
+            "the status of the last command" if vague else "" if proposal.known else proposal.why,
             proposal.classes,
             float(details.get("seconds", 0.0)),
         )

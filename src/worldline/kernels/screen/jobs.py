@@ -22,6 +22,8 @@ class Job:
     pid: int
     state: str = "Running"
     """`Running`, `Stopped`, `Done`, `Exit N`, `Terminated`, `Killed`, ..."""
+    late: bool = False
+    """It was killed just now: the shell hears of its end after the next prompt."""
     hidden: bool = False
     """It was started by a script, which does not tell of it."""
     order: int = 0
@@ -93,6 +95,9 @@ class JobTable:
 
     def notices(self) -> str:
         """What is said before a prompt about jobs that ended; these are then forgotten."""
-        text = "".join(self.line(job) for job in self.jobs if job.over and not job.hidden)
-        self.jobs = [job for job in self.jobs if not job.over]
+        told = [job for job in self.jobs if job.over and not job.late]
+        text = "".join(self.line(job) for job in told if not job.hidden)
+        self.jobs = [job for job in self.jobs if job not in told]
+        for job in self.jobs:
+            job.late = False
         return text

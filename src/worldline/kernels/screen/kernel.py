@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -161,9 +160,10 @@ class ScreenKernel:
         assert trial.console is not None
         text = turn.observation.text.removesuffix(f"\n{self.spec.completion}")
         self._trial = None
-        self._state = adopt(
-            self.shell, self.spec, trial.before, self._state, trial.mark, trial.console.runner.ran, text
-        )
+        typed_last = next((entry.keys for entry in reversed(_keys(turn.action) or ()) if entry.keys), "\r")
+        entered = typed_last.endswith(("\r", "\n"))
+        ran = trial.console.runner.ran
+        self._state = adopt(self.shell, self.spec, trial.before, self._state, trial.mark, ran, text, entered)
 
     # --- copies
 
@@ -246,8 +246,3 @@ def _keys(action: Action) -> tuple[Keystrokes, ...] | None:
 def _classes(command: str) -> tuple[str, ...]:
     script = read_script(command)
     return script.classes if isinstance(script, Script) else ("(syntax error)",)
-
-
-def last_row(text: str) -> str:
-    """The last row of a screen."""
-    return re.split(r"\n", text)[-1]

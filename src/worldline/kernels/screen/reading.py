@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from worldline.kernels.screen.programs.base import Host, Shown
@@ -24,6 +25,12 @@ class ReadLine:
     joined: str = ""
     """Lines that ended in a backslash."""
     literal: bool = False
+    seconds: float | None = None
+    """It waits no longer than this."""
+    count: int = 0
+    """It ends after so many letters, without Enter (`-n`); 0: at the end of the line."""
+    typed: str = ""
+    """Letters taken so far, where it takes letters."""
     raw: bool = False
     readline: bool = False
 
@@ -41,12 +48,20 @@ class ReadLine:
                     found.literal = True
                 elif letter == "s":
                     found.hidden = True
-                elif letter in ("p", "a"):
+                elif letter in ("p", "a", "t", "n", "N"):
                     if not letters and not rest:
                         return None
                     word, letters = (letters, "") if letters else (rest.pop(0), "")
                     if letter == "p":
                         found.prompt = word
+                    elif letter == "t":
+                        if re.fullmatch(r"\d+\.?\d*|\.\d+", word) is None or float(word) == 0:
+                            return None
+                        found.seconds = float(word)
+                    elif letter in "nN":
+                        if not word.isdigit() or word == "0":
+                            return None
+                        found.count, found.raw = int(word), True
                     else:
                         kept += ["-a", word]
                 elif letter == "e":
@@ -63,7 +78,9 @@ class ReadLine:
         return Shown(self.prompt, echo=not self.hidden)
 
     def feed(self, text: str, host: Host) -> Shown:
-        """Take a line."""
+        """Take a line, or a letter."""
+        if self.raw:
+            return self._letter(text, host)
         if not self.literal and text.endswith("\\\n"):
             self.joined += text
             return Shown("> ", echo=not self.hidden)
@@ -73,6 +90,26 @@ class ReadLine:
         mark = "END_OF_TYPED_LINE"
         run = host.run(f"read {shlex.join(self.words)} <<'{mark}'\n{text.removesuffix(chr(10))}\n{mark}")
         return Shown(run.text, ended=True, status=run.status, unknown="" if run.known else run.why)
+
+    def _letter(self, key: str, host: Host) -> Shown:
+        if key == "\x03":
+            return Shown("^C\n", ended=True, status=130)
+        if key in ("\r", "\n"):
+            shown = self._end(self.typed, host)
+            return replace(shown, text=("" if self.hidden else "\n") + shown.text)
+        if len(key) != 1 or key < " " or key == "\x7f":
+            return Shown(unknown="a key that `read` takes by itself")
+        self.typed += key
+        echo = "" if self.hidden else key
+        if len(self.typed) < self.count:
+            return Shown(echo, echo=not self.hidden)
+        shown = self._end(self.typed, host)
+        return replace(shown, text=echo + shown.text)
+
+    def expire(self, host: Host) -> Shown:
+        """The time is over: the variables become empty, the status says so."""
+        host.run(f"read {shlex.join(self.words)} < /dev/null")
+        return Shown(ended=True, status=142)
 
     def end_of_input(self, host: Host) -> Shown:
         """Nothing was typed: the variables become empty, the status 1."""

@@ -11,6 +11,7 @@ from worldline.kernels.screen.commands import AndOr, If, List, Loop, Node, Other
 from worldline.kernels.screen.host import Executor
 from worldline.kernels.screen.programs import PROGRAMS, find_program
 from worldline.kernels.screen.programs.base import Operator, Program, Shown
+from worldline.kernels.screen.reading import ReadLine
 from worldline.kernels.screen.state import State
 from worldline.kernels.screen.stepping import STEPS
 from worldline.kernels.screen.syntax import Fault, Incomplete, parse
@@ -189,20 +190,25 @@ class Runner(Executor):
         """Run a text in the shell kernel; time that passes in it delays all it writes."""
         run = self.execute(self.with_pid(text))
         task.status = run.status
-        doubt = run.why
-        if task.script is not None and not doubt and re.search(r"^bash: ", run.text, re.MULTILINE):
+        doubt, said = run.why, run.text
+        if self.exited and (task.script is not None or task.background):
+            said = said.removesuffix("exit\n")
+        if "parse error at line" in said:
+            doubt = doubt or "the wording of a syntax error"
+        if task.script is not None and not doubt and re.search(r"^bash: ", said, re.MULTILINE):
             doubt = "the line of a message of a script"
-        if doubt and self._may_block(text):
-            self.write(task, run.text, doubt)
+        if (doubt or not run.status) and not task.background and self._may_block(text, doubt):
+            doubt = doubt or "what a full-screen program shows"
+            self.write(task, said, doubt)
             self.lose(f"{doubt}; it may have the terminal")
             return
         if run.seconds >= 0.01:
             self.features.add("timing")
-            task.wake, task.output, task.output_doubt = self.state.now + run.seconds, run.text, doubt
-            task.timing = "when within a command its output comes" if run.text else ""
+            task.wake, task.output, task.output_doubt = self.state.now + run.seconds, said, doubt
+            task.timing = "when within a command its output comes" if said else ""
             task.simple = text
             return
-        self.write(task, run.text, doubt)
+        self.write(task, said, doubt)
         if self.exited:
             self.exited = False
             if task.script is not None or task.background:
@@ -219,9 +225,11 @@ class Runner(Executor):
             self.doubts.append(doubt)
         self.state.display.write(text, doubt)
 
-    def _may_block(self, text: str) -> bool:
+    def _may_block(self, text: str, doubt: str) -> bool:
         script = read_script(text)
-        return isinstance(script, Script) and bool(script.programs & _BLOCKING)
+        if isinstance(script, Script) and "git" in script.programs and "a pager" in doubt:
+            return True
+        return isinstance(script, Script) and any(script.shows(name) for name in script.programs & _BLOCKING)
 
     def simple(self, task: Task, node: Simple) -> None:
         name = node.name
@@ -363,7 +371,7 @@ class Runner(Executor):
             self.state.display.write(text, task.output_doubt)
         task.output_doubt = ""
         if task.ending is not None:
-            task.program = None
+            task.program, task.deadline = None, None
             self.status(task, task.ending)
             task.ending = None
 
@@ -404,13 +412,17 @@ class Runner(Executor):
         """Let time pass, and everything happen that it brings."""
         state = self.state
         while not state.lost and not state.ended:
-            due = [task for task in self.tasks() if task.wake is not None and task.wake <= moment + 1e-9]
+            due = [task for task in self.tasks() if task.next is not None and task.next <= moment + 1e-9]
             if not due:
                 break
-            task = min(due, key=lambda task: task.wake or 0.0)
-            assert task.wake is not None
-            state.now = max(state.now, task.wake)
-            self.woken(task)
+            task = min(due, key=lambda task: task.next or 0.0)
+            assert task.next is not None
+            state.now = max(state.now, task.next)
+            if task.wake is None:
+                self.expire(task)
+            else:
+                self.woken(task)
+            self._follow()
         state.now = max(state.now, moment)
 
     def tasks(self) -> list[Task]:
@@ -443,6 +455,38 @@ class Runner(Executor):
             self._waited()
         else:
             self.go()
+
+    def expire(self, task: Task) -> None:
+        """A `read` has waited long enough."""
+        program, task.deadline = task.program, None
+        if not isinstance(program, ReadLine):
+            return
+        if program.typed or self.state.driver.text:
+            self.doubt("what was typed when the time of a `read` was over")
+        self.show(task, program.expire(self.host))
+        self.go()
+
+    def size(self, path: str) -> int:
+        """Bytes of a file, 0 where that is not known."""
+        try:
+            return len(self.shell.read_file(path))
+        except (OSError, Unknown):
+            return 0
+
+    def _follow(self) -> None:
+        """Show what has come to the file that the foreground follows."""
+        task = self.state.task
+        if task is None or not task.follows:
+            return
+        try:
+            data = self.shell.read_file(task.follows)
+        except (OSError, Unknown):
+            self.doubt("the file that `tail -f` follows")
+            return
+        if len(data) < task.shown:
+            self.doubt("a file that became shorter while `tail -f` followed it")
+        self.state.display.write(data[task.shown :].decode("utf-8", "replace"))
+        task.shown = len(data)
 
     def _waited(self) -> None:
         """Let a `wait` in the foreground end when its jobs have."""

@@ -47,9 +47,10 @@ class State:
     """Why it is not known who has the terminal; empty where it is."""
     warned: bool = False
     """The shell has said that there are stopped jobs."""
+    vague_status: bool = False
+    """The status of the last command is not known."""
     commands: int = 0
     """Entered so far."""
-    last_argument: str = ""
 
     def copy(self) -> State:
         """Return an independent copy."""

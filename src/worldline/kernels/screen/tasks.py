@@ -48,8 +48,14 @@ class Task:
     """Why what it has written so far is not known though its end is."""
     status: int = 0
     program: Program | None = None
+    deadline: float | None = None
+    """When its program stops waiting for input."""
     forever: bool = False
     """It blocks until it is interrupted."""
+    follows: str = ""
+    """The file whose end it shows as it grows (`tail -f`)."""
+    shown: int = 0
+    """Bytes of that file that it has shown."""
     simple: str = ""
     """The command that is running: what a stopped job is called."""
     background: bool = False
@@ -60,6 +66,11 @@ class Task:
     def blocked(self) -> bool:
         """Whether it waits for time, for jobs, or for input."""
         return self.wake is not None or self.program is not None or self.forever or bool(self.waiting)
+
+    @property
+    def next(self) -> float | None:
+        """When something happens by itself."""
+        return self.deadline if self.wake is None else self.wake
 
     @property
     def script(self) -> Frame | None:

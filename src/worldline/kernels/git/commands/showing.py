@@ -34,6 +34,8 @@ def _pretty(git: Git) -> Pretty:
     decorate = git.settings.get("log.decorate")
     if decorate in ("true", "short", "yes", "full"):
         pretty.decorate = "full" if decorate == "full" else "short"
+    elif git.call.columns is not None and decorate in (None, "", "auto"):
+        pretty.decorate = "short"
     pretty.abbreviate = git.settings.flag("log.abbrevcommit")
     return pretty
 

@@ -20,6 +20,9 @@ def git(call: Call) -> Result:
     except _DAMAGE as error:
         call.unknown(f"a repository that cannot be read ({type(error).__name__}: {error})")
     assert isinstance(result, Result)
+    screen = call.world.screen
+    if call.columns is not None and screen is not None and result.stdout.count("\n") >= screen.lines:
+        call.unknown("what a pager shows", guess=result)
     return result
 
 
