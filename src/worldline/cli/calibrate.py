@@ -62,6 +62,7 @@ def calibrate(
     from worldline.kernels import build_kernel
     from worldline.memory import Memory
     from worldline.memory.index import follow
+    from worldline.memory.shipped import footings_text
     from worldline.recordings import paths as recording_paths
 
     console = Console(stderr=True)
@@ -78,7 +79,7 @@ def calibrate(
         for t in track(train, "footprints", console=console, transient=True, disable=not console.is_terminal)
     }
     if memory_data is None and out is None:
-        write_json(package / "memory" / "footprints" / f"{domain}.json", footprints)
+        (package / "memory" / "footprints" / f"{domain}.json").write_text(footings_text(footprints), encoding="utf-8")
     memory = Memory.from_trajectories(train, known_footprints=footprints)
     turns = sum(len(t.turns) for t in dev)
     facts = {

@@ -22,7 +22,8 @@ _ANSWERS_LIMIT = 2000
 """How many answers to one action are looked at: what was recorded oftener than that is voted on by the first."""
 _ROW = (
     "SELECT t.turn, t.footprint, t.state, t.presence, t.observation, a.action, a.domain, s.environment, s.content,"
-    " j.key, j.family FROM transitions t JOIN actions a ON a.id = t.action JOIN surroundings s ON s.id = t.surroundings"
+    " j.name, j.family FROM transitions t JOIN actions a ON a.id = t.action"
+    " JOIN surroundings s ON s.id = t.surroundings"
     " JOIN trajectories j ON j.id = t.trajectory WHERE "
 )
 
@@ -138,9 +139,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _transition(row: Sequence[object]) -> Transition:
-    turn, footprint, state, presence, observation, action, domain, environment, content, key, family = row
+    turn, footprint, state, presence, observation, action, domain, environment, content, name, family = row
     return Transition(
-        id=f"{key}:{turn}",
+        id=f"{name}:{turn}",
         action=files.unpack_action(action),  # type: ignore[arg-type]
         observation=files.unpack_observation(observation),  # type: ignore[arg-type]
         domain=str(domain),

@@ -24,7 +24,7 @@ from typing import Literal
 
 from worldline.memory.mask import foreign_values
 from worldline.memory.reground import align
-from worldline.memory.shape import Shape, shape_of
+from worldline.memory.shape import Shape, paths_named, shape_of
 from worldline.memory.transition import Transition, answer_key
 from worldline.types import Action, Observation
 
@@ -81,7 +81,7 @@ def best_near(
         The answer with most votes, the one recorded first among equals; None where none may be given.
     """
     asked = shape_of(action)
-    own = "\n".join([action.render(), *values.values(), here])
+    own = "\n".join([action.render(), *values.values(), *paths_named(asked, values), here])
     named: list[tuple[Transition, Shape]] = []
     free: list[tuple[Transition, Shape]] = []
     for transition in found:
@@ -112,5 +112,6 @@ def _groups(voters: Sequence[tuple[Transition, Shape]], asked: Shape, values: Ma
 
 def _differs_freely(recorded: Shape, asked: Shape, presence: str | None) -> bool:
     """Whether two actions of one shape differ in a value that names nothing; names are those with a presence."""
-    marks = presence or "." * len(asked.slots)
+    told = presence is not None and len(presence) == len(asked.slots)
+    marks = presence if presence is not None and told else "." * len(asked.slots)
     return any(a != b and mark == "." for a, b, mark in zip(recorded.slots, asked.slots, marks, strict=True))

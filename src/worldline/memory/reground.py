@@ -19,8 +19,6 @@ from worldline.types import Observation
 __all__ = ["Substitution", "align"]
 
 _SESSION = ("cwd", "home", "hostname", "user")
-_SHORT = 1
-"""Values of one letter stand in too many words to be told apart from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +118,9 @@ def align(recorded: Shape, asked: Shape, then: Mapping[str, str], now: Mapping[s
     found: dict[str, set[str]] = {}
 
     def pair(old: str, new: str) -> None:
-        if old and (len(old) > _SHORT or not old.isalpha() or old == new):
-            found.setdefault(old, set()).add(new)
+        if old:
+            # A letter on its own may be a word (`a`), so an answer that holds it cannot be told.
+            found.setdefault(old, set()).update({new, old} if len(old) == 1 and old.isalpha() else {new})
 
     for old, new in zip(recorded.slots, asked.slots, strict=True):
         pair(old, new)

@@ -16,20 +16,21 @@ from typing import Any
 
 from worldline.types import Action, canonical_json
 
-__all__ = ["MAX_SLOTS", "Shape", "general_footprint", "presence", "shape_of"]
+__all__ = ["MAX_SLOTS", "Shape", "general_footprint", "paths_named", "presence", "shape_of"]
 
 MAX_SLOTS = 24
 """Actions with more values than this are too particular to have a like."""
 _MAX_CHARACTERS = 2000
 
-_TOKEN = re.compile(
-    r"(?P<blank>\s+)"
-    r"|(?P<quoted>'[^']*'|\"(?:[^\"\\]|\\.)*\")"
-    r"|(?P<operator>\|\||&&|;;|<<-?|>>|\d?>&\d|&>|[|&;()<>\n])"
-    r"|(?P<word>(?:\\.|[^\s|&;()<>'\"])+)"
-    r"|(?P<other>.)",
+_TOKENS = re.compile(
+    r"\s+"
+    r"|'[^']*'|\"(?:[^\"\\]|\\.)*\""
+    r"|\|\||&&|;;|<<-?|>>|\d?>&\d|&>|[|&;()<>]"
+    r"|(?:\\.|[^\s|&;()<>'\"])+"
+    r"|.",
     re.DOTALL,
-)
+).findall
+"""Blanks, quoted strings, operators, words, and whatever is none of these."""
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z").match
 _PATTERN = re.compile(r"[*?\[\]$`^\\]").search
 _BLANK = re.compile(r"\s").search
@@ -38,7 +39,7 @@ _OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*\Z").match
 _ASSIGNS = re.compile(r"[A-Za-z_]\w*=").match
 _MARKS = re.compile(r"[\x01\x02]").search
 """Characters that mark slots in a shape's key; no action worth re-grounding holds them."""
-_OPENERS = frozenset({"|", "||", "&&", ";", "&", "(", ";;", "\n"})
+_OPENERS = frozenset({"|", "||", "&&", ";", "&", "(", ";;"})
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case", "esac"})
 _KEYWORDS |= {"function", "time", "!", "{", "}", "[", "[["}
 _PREFIXES = frozenset({"sudo", "env", "exec", "command", "builtin", "nohup", "nice", "xargs"})
@@ -88,25 +89,30 @@ def _shape_of_text(text: str) -> Shape:
 def _pieces(text: str, slots: _Slots) -> list[str]:
     expect_program, subcommand = True, False
     pieces = []
-    for match in _TOKEN.finditer(text):
-        kind, token = match.lastgroup, match.group(0)
-        if kind == "blank":
+    for token in _TOKENS(text):
+        first = token[0]
+        if first.isspace():
             if "\n" in token:
                 expect_program, subcommand, token = True, False, "\n"
             else:
                 token = " "
-        elif kind == "quoted":
-            token = token[0] + slots.place(token[1:-1]) + token[0] if len(token) > 2 else token
+        elif first in "'\"":
+            token = first + slots.place(token[1:-1]) + first if len(token) > 2 else token
             expect_program = subcommand = False
-        elif kind == "word":
+        elif first in "|&;()<>" or (token[-2:-1] == "&" and ">&" in token):
+            if token in _OPENERS:
+                expect_program, subcommand = True, False
+        else:
             program, after = expect_program, subcommand
             subcommand = program and token in _WITH_SUBCOMMANDS
-            expect_program = program and (token in _KEYWORDS or token in _PREFIXES or _ASSIGNS(token) is not None)
+            expect_program = program and (token in _KEYWORDS or token in _PREFIXES or _assigns(token))
             token = _word(token, slots, literal=program or after)
-        elif token in _OPENERS:
-            expect_program, subcommand = True, False
         pieces.append(token)
     return pieces
+
+
+def _assigns(token: str) -> bool:
+    return "=" in token and _ASSIGNS(token) is not None
 
 
 def _word(token: str, slots: _Slots, *, literal: bool) -> str:
@@ -147,6 +153,11 @@ def _named_by(value: str, values: Mapping[str, str]) -> str:
     if value == "~" or value.startswith("~/"):
         value = values.get("home", "~") + value[1:]
     return posixpath.normpath(posixpath.join(values.get("cwd", "/"), value))
+
+
+def paths_named(shape: Shape, values: Mapping[str, str]) -> list[str]:
+    """Return the absolute paths that an action's values would name, where the working directory is known."""
+    return [_named_by(value, values) for value in shape.slots if _is_name(value)] if "cwd" in values else []
 
 
 def _is_name(value: str) -> bool:

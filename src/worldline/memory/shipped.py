@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import chain
@@ -12,7 +13,7 @@ from worldline.formats import read_trajectories
 from worldline.memory.index import Memory
 from worldline.recordings import paths as recording_paths
 
-__all__ = ["shipped_footings", "shipped_memory"]
+__all__ = ["footings_text", "shipped_footings", "shipped_memory"]
 
 
 @cache
@@ -31,3 +32,9 @@ def shipped_footings(domain: str) -> dict[str, list[Any]]:
     file = resources.files("worldline.memory").joinpath("footprints", f"{domain}.json")
     found: dict[str, list[Any]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
+
+
+def footings_text(footings: Mapping[str, Sequence[Any]]) -> str:
+    """Write footings as :func:`shipped_footings` reads them, a trajectory a line."""
+    lines = (f"{json.dumps(key)}:{json.dumps(value, separators=(',', ':'))}" for key, value in footings.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -188,19 +188,15 @@ def as_footing(value: Footing | Sequence[str | None] | str | None) -> Footing:
     return value if isinstance(value, Footing) else Footing(*value)
 
 
-def transitions_of(trajectory: Trajectory, footings: Sequence[Footing], name: str | None = None) -> list[Transition]:
-    """Make the transitions of a trajectory.
-
-    Args:
-        trajectory: The trajectory.
-        footings: One per turn.
-        name: What their ids start with; default the trajectory's id.
-    """
+def transitions_of(trajectory: Trajectory, footings: Sequence[Footing]) -> list[Transition]:
+    """Make the transitions of a trajectory from what its turns stood on."""
     environment = environment_key(trajectory.world)
     start = session_values(trajectory.world)
+    # The working directory is known where a kernel told it, and at the very start.
+    unmoved = {key: value for key, value in start.items() if key != "cwd"}
     return [
         Transition(
-            id=f"{name or trajectory.id}:{number}",
+            id=f"{trajectory.id}:{number}",
             action=turn.action,
             observation=turn.observation,
             domain=trajectory.world.domain,
@@ -209,14 +205,7 @@ def transitions_of(trajectory: Trajectory, footings: Sequence[Footing], name: st
             family=trajectory.family,
             state=stood.state,
             presence=stood.presence,
-            values=_values_at(start, stood, first=number == 0),
+            values={**unmoved, "cwd": stood.cwd} if stood.cwd else unmoved if number else start,
         )
         for number, (turn, stood) in enumerate(zip(trajectory.turns, footings, strict=True))
     ]
-
-
-def _values_at(start: dict[str, str], stood: Footing, *, first: bool) -> dict[str, str]:
-    """The working directory is known where a kernel told it, and at the very start."""
-    if stood.cwd is not None:
-        return {**start, "cwd": stood.cwd}
-    return start if first else {key: value for key, value in start.items() if key != "cwd"}

@@ -16,6 +16,8 @@ __all__ = ["WordIndex", "terms"]
 _MAX_TERMS = 200
 _MAX_TERM = 100
 _QUERY_TERMS = 24
+_TIES = 32
+"""Texts beyond those asked for that are ranked too, so that of equal scores the first recorded one wins."""
 _WORD = re.compile(r"[\w./-]+")
 _HEAP_BYTES = 50_000_000
 _FOREIGN = (ValueError, OSError, KeyError)
@@ -41,7 +43,7 @@ class WordIndex:
     def __init__(self, folder: Path | None = None, *, create: bool = False) -> None:
         schema = tantivy.SchemaBuilder()
         schema.add_text_field("words", stored=False, tokenizer_name="whitespace", index_option="freq")
-        schema.add_unsigned_field("number", stored=True)
+        schema.add_integer_field("number", stored=False, fast=True)
         self._where = folder or "in memory"
         self._writer: Any = None
         with self._guard("opening"):
@@ -100,8 +102,11 @@ class WordIndex:
             return []
         clauses = [(tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "words", word)) for word in words]
         with self._guard("searching"):
-            hits = self._searcher.search(tantivy.Query.boolean_query(clauses), limit=k, count=False).hits
-            return [int(self._searcher.doc(address)["number"][0]) for _, address in hits]
+            query = tantivy.Query.boolean_query(clauses)
+            hits = self._searcher.search(query, limit=k + _TIES, count=False).hits
+            numbers = self._searcher.fast_field_values("number", [address for _, address in hits])
+            ranked = sorted((-score, int(number)) for (score, _), number in zip(hits, numbers, strict=True))
+            return [number for _, number in ranked[:k]]
 
     def _rarest(self, words: Sequence[str]) -> Sequence[str]:
         """Keep the rarest words of a long text: they decide the ranking, and bound the time of a query."""

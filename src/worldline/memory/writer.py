@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from pydantic_core import PydanticSerializationError
+
 from worldline.errors import ConfigError, StorageError, boundary
 from worldline.kernels.base import Kernel
 from worldline.memory import files
@@ -42,7 +44,6 @@ class _Pending(NamedTuple):
     text: str
     action: bytes
     footprint: int | str | None
-    environment: int | str | None
     surroundings: str
     answer: int
     trajectory: int
@@ -78,7 +79,7 @@ class MemoryWriter:
         self._batch = batch
         self._pending: list[_Pending] = []
         self._bytes = 0
-        self._new: dict[str, tuple[int, str, int, int]] = {}
+        self._new: dict[str, tuple[int, str, str, int, int]] = {}
         self._surroundings: dict[str, int] = {}
         with boundary(StorageError, f"opening memory {self.folder}"):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -130,8 +131,8 @@ class MemoryWriter:
         number = self._next_trajectory
         self._next_trajectory += 1
         followed = sum(stood.footprint is not None for stood in footings)
-        self._new[key] = (number, trajectory.family, len(trajectory.turns), followed)
-        for turn, transition in enumerate(transitions_of(trajectory, footings, key)):
+        self._new[key] = (number, trajectory.id, trajectory.family, len(trajectory.turns), followed)
+        for turn, transition in enumerate(transitions_of(trajectory, footings)):
             pending = _pend(transition, number, turn)
             self._pending.append(pending)
             self._bytes += len(pending.observation)
@@ -149,7 +150,7 @@ class MemoryWriter:
             return
         with files.guard(self.folder, "writing"), self._transaction():
             self._db.executemany(
-                "INSERT INTO trajectories (key, id, family, turns, followed) VALUES (?,?,?,?,?)",
+                "INSERT INTO trajectories (key, id, name, family, turns, followed) VALUES (?,?,?,?,?,?)",
                 [(key, *row) for key, row in self._new.items()],
             )
             actions, texts = self._write_actions()
@@ -268,7 +269,7 @@ class MemoryWriter:
         if content not in self._surroundings:
             found = self._db.execute("SELECT id FROM surroundings WHERE content = ?", (content,)).fetchone()
             if found is None:
-                values = (pending.environment, content)
+                values = (files.stored_key(json.loads(content)[0]), content)
                 cursor = self._db.execute("INSERT INTO surroundings (environment, content) VALUES (?,?)", values)
                 found = (cursor.lastrowid,)
             if len(self._surroundings) > 100_000:
@@ -288,20 +289,20 @@ def _next(database: sqlite3.Connection, table: str) -> int:
 
 def _content_key(trajectory: Trajectory) -> str:
     """Hash what happened, whatever id the file gave to it."""
-    parts = {
-        "world": trajectory.world.model_dump(mode="json", exclude_defaults=True),
-        "turns": [turn.model_dump(mode="json", exclude_defaults=True) for turn in trajectory.turns],
-    }
-    return hashlib.sha256(canonical_json(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    try:
+        data = trajectory.model_dump_json(include={"world", "turns"}, exclude_defaults=True).encode()
+    except (PydanticSerializationError, UnicodeError):  # halves of surrogate pairs
+        parts = trajectory.model_dump(include={"world", "turns"}, exclude_defaults=True)
+        data = canonical_json(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:32]
 
 
 def _pend(transition: Transition, trajectory: int, turn: int) -> _Pending:
     action, observation = files.pack_action(transition.action), files.pack_observation(transition.observation)
-    surroundings = _surroundings(transition.environment, tuple(sorted(transition.values.items())))
-    told = [surroundings, repr(transition.footprint), repr(transition.state), repr(transition.presence)]
-    identity = hashlib.blake2b(digest_size=8)
-    for part in (transition.domain.encode(), action, "\0".join(told).encode("utf-8", "surrogatepass"), observation):
-        identity.update(len(part).to_bytes(8, "big") + part)
+    surroundings = _surroundings(transition.environment, tuple(transition.values.items()))
+    told = f"{surroundings}/{transition.footprint!r}/{transition.state!r}/{transition.presence!r}/{len(action)}/"
+    identity = hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=8)
+    identity.update(transition.domain.encode() + b"\0" + action + b"\0" + observation)
     text = transition.action.render()
     shape = shape_of(transition.action)
     shaped = shape.key != "" and len(observation) <= _LONGEST_SHAPED and _plain(transition)
@@ -311,7 +312,6 @@ def _pend(transition: Transition, trajectory: int, turn: int) -> _Pending:
         text=text,
         action=action,
         footprint=files.stored_key(transition.footprint),
-        environment=files.stored_key(transition.environment),
         surroundings=surroundings,
         answer=answer_key(transition.observation),
         trajectory=trajectory,
@@ -325,7 +325,7 @@ def _pend(transition: Transition, trajectory: int, turn: int) -> _Pending:
 
 @lru_cache(maxsize=1024)
 def _surroundings(environment: str, values: tuple[tuple[str, str], ...]) -> str:
-    return json.dumps([environment, dict(values)])
+    return json.dumps([environment, dict(sorted(values))])
 
 
 def _plain(transition: Transition) -> bool:
