@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from worldline.errors import unknown_name
 
 __all__ = ["Registry"]
+
+
+@cache
+def _plugged_in(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by name; looked up once, for that reads the records of all packages."""
+    return {point.name: point for point in entry_points(group=group)}
 
 
 class Registry:
@@ -28,7 +35,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """Return all known names, sorted."""
-        return sorted({*self._built_in, *(point.name for point in entry_points(group=self.group))})
+        return sorted({*self._built_in, *_plugged_in(self.group)})
 
     def load(self, name: str) -> Any:
         """Import and return the part called `name`.
@@ -39,7 +46,6 @@ class Registry:
         if name in self._built_in:
             module, attribute = self._built_in[name].split(":")
             return getattr(import_module(module), attribute)
-        for point in entry_points(group=self.group):
-            if point.name == name:
-                return point.load()
+        if name in _plugged_in(self.group):
+            return _plugged_in(self.group)[name].load()
         raise unknown_name(self.kind, name, self.names())

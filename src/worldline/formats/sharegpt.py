@@ -8,6 +8,7 @@ of calls made at once, too), or stands in `<tool_call>` tags in what the model s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
 from worldline.formats.jsontext import JsonTextError, load_json
@@ -86,7 +87,7 @@ def _trajectory(value: Any, source: Source, file: str) -> Trajectory:
         raise ValueError("a conversation was expected: an object with a `conversations` list")
     calls = Calls()
     task = ""
-    layout = []
+    noted: list[list[int]] = []
     for number, message in enumerate(messages):
         role = _role(message)
         if role is None:
@@ -94,7 +95,7 @@ def _trajectory(value: Any, source: Source, file: str) -> Trajectory:
         text = message.get("value", message.get("content"))
         if role in _HUMAN_ROLES and not task and isinstance(text, str):
             task = str(text)
-        layout.append(_taken_apart(message, role, text, calls))
+        noted.append(_noted(message, role, text, calls))
     places = calls.places()
     turns = calls.turns()
     rest = {name: item for name, item in record.items() if name != key}
@@ -103,26 +104,19 @@ def _trajectory(value: Any, source: Source, file: str) -> Trajectory:
         world=world_of(turns, task=task, tools=tool_specs(_parsed(record.get("tools")))),
         turns=tuple(turns),
         origin={"format": "sharegpt", "file": file},
-        extra={"sharegpt": {**rest, key: [_marked(message, places) for message in layout]}},
+        extra={"sharegpt": {**rest, key: list(map(_marked, messages, noted, repeat(places)))}},
     )
 
 
-def _taken_apart(message: JsonDict, role: str, text: Any, calls: Calls) -> JsonDict:
-    """Note the calls or results of a message; return it without them, with their numbers."""
-    content = "value" if "value" in message else "content"
+def _noted(message: JsonDict, role: str, text: Any, calls: Calls) -> list[int]:
+    """Note the calls or results of a message; return the calls' numbers."""
     if role in _RESULT_ROLES:
-        numbers = _answer(text, message, calls)
-        kept = {} if numbers and isinstance(text, str) else {content: text}
-    elif role in _CALL_ROLES:
-        numbers = _call(text, calls)
-        kept = {}
-    elif role in _AGENT_ROLES and isinstance(text, str) and "<tool_call>" in text:
-        numbers = _spoken_calls(str(text), calls)
-        kept = {content: text}
-    else:
-        return message
-    rest = {name: item for name, item in message.items() if name != content}
-    return {**rest, **kept, TURN: numbers} if numbers else message
+        return _answer(text, message, calls)
+    if role in _CALL_ROLES:
+        return _call(text, calls)
+    if role in _AGENT_ROLES and isinstance(text, str) and "<tool_call>" in text:
+        return _spoken_calls(str(text), calls)
+    return []
 
 
 def _parsed(text: Any) -> Any:
@@ -193,12 +187,15 @@ def _answer(text: Any, message: JsonDict, calls: Calls) -> list[int]:
     return [number]
 
 
-def _marked(message: JsonDict, places: dict[int, int]) -> JsonDict:
-    """Turn call numbers into turn indices."""
-    numbers = message.get(TURN)
-    if not isinstance(numbers, list):
+def _marked(message: JsonDict, numbers: list[int], places: dict[int, int]) -> JsonDict:
+    """Say which turns a message went into; its text goes where they say it all."""
+    if not numbers:
         return message
-    return {**message, TURN: [places.get(number) if isinstance(number, int) else None for number in numbers]}
+    content = "value" if "value" in message else "content"
+    told = _role(message) not in _AGENT_ROLES and isinstance(message.get(content), str)
+    whole = told and all(number in places for number in numbers)
+    rest = {name: item for name, item in message.items() if name != content or not whole}
+    return {**rest, TURN: [places.get(number) for number in numbers]}
 
 
 SHAREGPT = ShareGpt()

@@ -92,7 +92,10 @@ class Steps:
                 trials.append(trial)
             trial.turns.append(turn)
         for trial in trials:
-            yield _trajectory(trial, source, file.path.name)
+            try:
+                yield _trajectory(trial, source, file.path.name)
+            except ValueError as exc:  # nested too deeply
+                yield file.skipped(f"the trajectory of {trial.task[:40]!r} cannot be used: {exc}")
 
 
 def _turn(step: _Step, value: JsonDict) -> Turn:

@@ -105,15 +105,16 @@ def _trajectory(simulation: Any, results: JsonDict, source: Source, file: str) -
         messages = _ticked(simulation.get("ticks"))
     calls = Calls()
     task_text = ""
-    layout = []
+    numbers: dict[int, int] = {}
     for number, message in enumerate(messages):
         if not isinstance(message, dict):
             raise ValueError(f"messages.{number}: an object was expected")
         if message.get("role") == "user" and not task_text and isinstance(message.get("content"), str):
             task_text = str(message["content"])
-        layout.append(_taken_apart(message, number, calls))
+        numbers.update(_noted(message, number, calls))
     places = calls.places()
     turns = calls.turns()
+    indices = {part: places[number] for part, number in numbers.items() if number in places}
     reward = mapping_of(simulation.get("reward_info")).get("reward")
     if turns and isinstance(reward, int | float) and not isinstance(reward, bool) and abs(reward) < 1e300:
         turns[-1] = turns[-1].model_copy(update={"reward": float(reward), "done": True})
@@ -126,7 +127,7 @@ def _trajectory(simulation: Any, results: JsonDict, source: Source, file: str) -
         turns=tuple(turns),
         family=f"tau2-{_domain(results) or 'task'}-{task_id}",
         origin={"format": "tau2", "file": file},
-        extra={"tau2": {**rest, "messages": [_marked(message, places) for message in layout]}},
+        extra={"tau2": {**rest, "messages": [_marked(message, indices) for message in messages]}},
     )
 
 
@@ -146,21 +147,21 @@ def _ticked(ticks: Any) -> list[Any]:
     return messages
 
 
-def _taken_apart(message: JsonDict, number: int, calls: Calls) -> JsonDict:
-    """Note the calls and results in a message; return it with their numbers in their places."""
+def _noted(message: JsonDict, number: int, calls: Calls) -> Iterator[tuple[int, int]]:
+    """Note the calls and results in a message; yield the identity of each and its call's number."""
     made = message.get("tool_calls")
-    if isinstance(made, list) and made:
-        noted = [_call(call, message, (place, len(made)), number, calls) for place, call in enumerate(made)]
-        return {**message, "tool_calls": noted}
-    if message.get("role") != "tool":
-        return message
-    several = message.get("tool_messages")
-    if isinstance(several, list):
-        return {**message, "tool_messages": [_result(item, calls) for item in several]}
-    return mapping_of(_result(message, calls))
+    if isinstance(made, list):
+        for place, call in enumerate(made):
+            yield id(call), _call(call, message, (place, len(made)), number, calls)
+    if message.get("role") == "tool":
+        several = message.get("tool_messages")
+        for result in several if isinstance(several, list) else [message]:
+            answered = _result(result, calls)
+            if answered is not None:
+                yield id(result), answered
 
 
-def _call(call: Any, message: JsonDict, batch: tuple[int, int], number: int, calls: Calls) -> JsonDict:
+def _call(call: Any, message: JsonDict, batch: tuple[int, int], number: int, calls: Calls) -> int:
     name = call.get("name") if isinstance(call, dict) else None
     if not isinstance(name, str):
         raise ValueError(f"messages.{number}.tool_calls.{batch[0]}: a call with a `name` was expected")
@@ -172,40 +173,42 @@ def _call(call: Any, message: JsonDict, batch: tuple[int, int], number: int, cal
         text=str(arguments) if isinstance(arguments, str) else None,
         call_id=str(call_id) if isinstance(call_id, str) else None,
     )
-    noted = calls.call(
+    return calls.call(
         action,
         thought=str(content) if batch[0] == 0 and isinstance(content, str) and content else None,
         timestamp=str(timestamp) if isinstance(timestamp, str) else None,
         batch=batch,
         extra={"requestor": "user"} if (requestor or message.get("role")) == "user" else None,
     )
-    return {**{key: value for key, value in call.items() if key not in ("name", "arguments")}, TURN: noted}
 
 
-def _result(message: Any, calls: Calls) -> Any:
+def _result(message: Any, calls: Calls) -> int | None:
     if not isinstance(message, dict):
-        return message
+        return None
     call_id = message.get("id")
     number = calls.waiting(str(call_id) if isinstance(call_id, str) else None)
     if number is None:
-        return message
+        return None
     error = message.get("error")
     observation = merged_text(message.get("content"))
     if isinstance(error, bool):
         observation = observation.model_copy(update={"is_error": error})
     calls.answer(number, observation)
-    kept = () if isinstance(message.get("content"), list) else ("content",)
-    return {**{key: value for key, value in message.items() if key not in kept}, TURN: number}
+    return number
 
 
-def _marked(message: JsonDict, places: dict[int, int]) -> JsonDict:
-    """Turn call numbers into turn indices; calls without a result lose theirs."""
-    marked = dict(message)
+def _marked(part: Any, indices: dict[int, int]) -> Any:
+    """Take out what went into turns, and say which turn; calls without a result stay as they are."""
+    if not isinstance(part, dict):
+        return part
+    marked = dict(part)
     for key in ("tool_calls", "tool_messages"):
-        if isinstance(message.get(key), list):
-            marked[key] = [_marked(item, places) if isinstance(item, dict) else item for item in message[key]]
-    if isinstance(message.get(TURN), int):
-        marked[TURN] = places.get(message[TURN])
+        if isinstance(part.get(key), list):
+            marked[key] = [_marked(item, indices) for item in part[key]]
+    if id(part) in indices:
+        taken = ("content",) if part.get("role") == "tool" else ("name", "arguments")
+        marked = {key: value for key, value in marked.items() if key not in taken or isinstance(value, list)}
+        marked[TURN] = indices[id(part)]
     return marked
 
 
