@@ -139,7 +139,8 @@ class CascadeEngine:
     async def _generate(self, action: Action, history: Sequence[Turn], guess: Candidate | None) -> Candidate:
         assert self._generated is not None
         evidence = self._recalled.nearest(action, self._options.evidence) if self._recalled is not None else ()
-        return await self._generated.candidate(action, history, self._kernel, guess, evidence)
+        share = self._options.notes_share
+        return await self._generated.candidate(action, history, self._kernel, guess, evidence, share)
 
     async def _abstain(
         self, action: Action, history: Sequence[Turn], guess: Candidate | None, extra: JsonDict

@@ -11,16 +11,25 @@ from worldline.types import Action
 
 __all__ = ["notes_budget", "notes_on"]
 
-_SHARE = 0.03
-"""Share of the prompt that notes may take: they change from turn to turn, so what they take cannot be reused."""
-_LEAST, _MOST = 1200, 8000
-"""Bounds of that, in characters."""
+_LEAST, _MOST = 200, 8000
+"""Bounds of what notes may hold together, in characters."""
 _ONE_TRANSITION = 800
+_AROUND = 60
+"""Characters of a note's heading and fences."""
+_WORTH = {"guess": 20, "evidence": 60, "state": 300}
+"""Least room in which a note tells anything."""
 
 
-def notes_budget(prompt: int) -> int:
-    """How many characters the notes may have together, for a prompt of so many characters before them."""
-    return round(min(max(_SHARE * prompt, _LEAST), _MOST))
+def notes_budget(prompt: int, share: float) -> int:
+    """How many characters the notes may have together.
+
+    They change from turn to turn, so that what they take of a prompt cannot be reused by a server's prefix cache.
+
+    Args:
+        prompt: Characters of the prompt before them.
+        share: How many notes may have for each of these.
+    """
+    return round(min(max(share * prompt, _LEAST), _MOST)) if share else 0
 
 
 def notes_on(
@@ -43,15 +52,19 @@ def notes_on(
         session: Actions and observations so far, whose values the evidence may show.
     """
     notes: dict[str, str] = {}
-    if guess:
-        notes["guess"] = guess[: budget // 2]
-        budget -= len(notes["guess"])
+
+    def add(key: str, text: str, room: int) -> None:
+        nonlocal budget
+        if text and room - _AROUND >= _WORTH[key]:
+            notes[key] = text[: room - _AROUND]
+            budget -= len(notes[key]) + _AROUND
+
+    add("guess", guess, budget // 2)
     if evidence:
-        here = action.render() + session
-        notes["evidence"] = _evidence(evidence, here, budget // 2 if kernel is not None else budget)
-        budget -= len(notes["evidence"])
-    if kernel is not None:
-        notes["state"] = json.dumps(kernel.describe(), ensure_ascii=False)[:budget]
+        room = budget // 2 if kernel is not None and budget // 2 >= _WORTH["state"] else budget
+        add("evidence", _evidence(evidence, action.render() + session, room - _AROUND), room)
+    if kernel is not None and budget - _AROUND >= _WORTH["state"]:
+        add("state", json.dumps(kernel.describe(), ensure_ascii=False), budget)
     return notes
 
 

@@ -145,8 +145,17 @@ class ModelSource:
         kernel: Kernel | None = None,
         partial: Candidate | None = None,
         evidence: Sequence[Transition] = (),
+        share: float = 0.025,
     ) -> Candidate:
         """Ask the model.
+
+        Args:
+            action: The action to answer.
+            history: The turns before it.
+            kernel: Whose state is told.
+            partial: What the other sources would answer.
+            evidence: The nearest recorded transitions.
+            share: Room for all three, as a share of the prompt.
 
         Raises:
             ModelError: It gave no usable answer.
@@ -157,7 +166,7 @@ class ModelSource:
         shown = len(system) + sum(len(t.action.render()) + len(t.observation.text) for t in history[dropped:])
         notes = notes_on(
             action,
-            budget=notes_budget(shown),
+            budget=notes_budget(shown, share),
             kernel=kernel,
             guess=partial.observation.text if partial is not None else "",
             evidence=evidence,
