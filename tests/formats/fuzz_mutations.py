@@ -17,7 +17,8 @@ _STRANGE_BYTES = [
     b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\r", b"\r\n", b"\n", b"\n\n", b"\\", b'"', b"{",
     b"}", b"[", b"]", b",", b":", b"\x1b[31m", b"\x85", b"\\ud800", b"\\udfff\\ud800", b"\\u0000", b"NaN", b"-Infinity",
     b"1e999", b"9" * 400 + b".5", b"9" * 5_000, b"1e-999", b"-0", b"null", b"[" * 3_000, b'{"a":' * 1_500,
-    b"PK\x03\x04", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"BZh91AY&SY", b"</tool_call>", b"<tool_call>", b"$turn", b"\xc3\x28",
+    b"PK\x03\x04", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"BZh91AY&SY", b"</tool_call>", b"<tool_call>", b"$turn",
+    b"\xc3\x28",
 ]  # fmt: skip
 _SURROGATES = ["\ud800", "a\udfffb", "\udc00\ud800"]
 

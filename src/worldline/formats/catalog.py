@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -116,7 +117,7 @@ def claim(folder: InputFolder, names: Sequence[str] | None = None) -> Detection 
     """
     for name in _in_order() if names is None else names:
         layout = get_format(name)
-        if isinstance(layout, FolderFormat) and (why := layout.claims(folder)) is not None:
+        if _is_a(name, FolderFormat) and (why := cast(FolderFormat, layout).claims(folder)) is not None:
             return Detection(name, why)
     return None
 
@@ -132,7 +133,7 @@ def opened(file: InputFile, names: Sequence[str] | None = None) -> Detection | N
         return None
     for name in _in_order() if names is None else names:
         layout = get_format(name)
-        if isinstance(layout, ArchiveFormat) and (why := layout.opens(file)) is not None:
+        if _is_a(name, ArchiveFormat) and (why := cast(ArchiveFormat, layout).opens(file)) is not None:
             return Detection(name, why)
     return None
 
@@ -156,8 +157,15 @@ def recognise(file: InputFile) -> Detection:
     raise _unknown(file, head, seen)
 
 
-def _in_order() -> list[str]:
-    return sorted(_FORMATS.names(), key=lambda name: name in _GENERAL)
+@cache
+def _is_a(name: str, protocol: type[Format]) -> bool:
+    """Whether a format has the parts of a protocol: asked of every folder of an import, and slow to find out."""
+    return isinstance(get_format(name), protocol)
+
+
+@cache
+def _in_order() -> tuple[str, ...]:
+    return tuple(sorted(_FORMATS.names(), key=lambda name: name in _GENERAL))
 
 
 def _unknown(file: InputFile, head: bytes, seen: Any) -> FormatError:
