@@ -127,11 +127,13 @@ def test_a_folder_is_read_in_the_order_of_its_numbers() -> None:
     assert OPENHANDS.claims(folder)
     assert OPENHANDS.claims(folder.folder("events"))
     assert OPENHANDS.claims(InputFolder(FOLDER.parent)) is None
-    (item,), (notice,) = read_golden(FOLDER)
+    (item, sub_agent), (notice,) = read_golden(FOLDER)
     assert [turn.action.command for turn in item.turns] == ["ls", "false", "pwd"]
     assert item.extra[FORMAT]["base_state"]["workspace"] == {"working_dir": "/w"}
     assert notice.error.path is not None
     assert notice.error.path.endswith("event-00006-aaaaaaaa.json")
+    assert sub_agent.origin["sub_agent_of"] == "conversation"
+    assert [turn.action.command for turn in sub_agent.turns] == ["ls"]
 
 
 def test_an_empty_conversation_is_a_notice(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
 
 from worldline.errors import FormatError
 from worldline.formats.agentworld_system import system_prompt, tools_in
@@ -29,7 +29,7 @@ from worldline.formats.agentworld_text import (
     response_text,
     split_prompt,
 )
-from worldline.formats.base import EVALUATION_ONLY, first_problem
+from worldline.formats.base import EVALUATION_ONLY, reason_of
 from worldline.formats.skeleton import mapping_of, plain_json
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import JsonDict, Source, Trajectory, Turn, WorldSpec
@@ -41,7 +41,8 @@ EVALUATED = "evaluated"
 _KEPT = "agentworldbench"
 _GUI = frozenset({"android", "web", "os"})
 _FIELDS = ("task", "id", "prompt", "response", "current_prompt", "system_str", "turn_idx", "total_turns")
-_PROMPT_LINE = re.compile(r"([a-z_][a-z0-9_-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):([~/][^\n]*?)[#$] ?\Z")
+_LONGEST_PROMPT = 1000
+_PROMPT_LINE = re.compile(r"([a-z_][a-z0-9_-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):([~/][^\n]*?)[#$] ?")
 
 
 class _Row(BaseModel):
@@ -76,6 +77,8 @@ class _Chain:
     prompts: list[str]
     responses: list[str]
     rows: list[tuple[int, JsonDict]]
+    line: int
+    """Where the first row stands."""
     number: int = 1
     """Place among the trajectories that share the id."""
     suffix: str = ""
@@ -93,18 +96,19 @@ class _Chains:
     by_key: dict[tuple[Any, ...], list[_Chain]] = field(default_factory=dict)
     shared_ids: dict[tuple[str, Any], int] = field(default_factory=dict)
 
-    def add(self, row: _Row, value: JsonDict) -> None:
+    def add(self, row: _Row, value: JsonDict, line: int) -> None:
         current = row.current_prompt
         base = current if current and row.prompt[-1].startswith(current) else row.prompt[-1]
         suffix = row.prompt[-1][len(base) :]
         prompts = [*row.prompt[:-1], base]
         responses = value["response"]  # not the validated copy, which does not know of lone surrogates
-        candidates = self.by_key.setdefault((row.task, row.id, row.system_str, row.total_turns), [])
+        key = (row.task, row.id, row.system_str, row.total_turns, prompts[0], responses[0])
+        candidates = self.by_key.setdefault(key, [])
         chain = next((chain for chain in candidates if chain.accepts(prompts, responses)), None)
         if chain is None:
             name = (row.task, row.id)
             self.shared_ids[name] = self.shared_ids.get(name, 0) + 1
-            chain = _Chain(row, prompts, responses, [], self.shared_ids[name], suffix)
+            chain = _Chain(row, prompts, responses, [], line, self.shared_ids[name], suffix)
             candidates.append(chain)
             self.ordered.append(chain)
         elif len(prompts) > len(chain.prompts):
@@ -154,16 +158,14 @@ class AgentWorldBench:
             try:
                 row = _Row.model_validate(record.value)
                 _own_source(row, source)
-                chains.add(row, record.value)
-            except ValidationError as exc:
-                yield file.skipped(f"not a row: {first_problem(exc)}", record.line)
+                chains.add(row, record.value, record.line)
             except ValueError as exc:
-                yield file.skipped(str(exc), record.line)
+                yield file.skipped(f"not a row: {reason_of(exc)}", record.line)
         for chain in chains.ordered:
             try:
                 yield _trajectory(chain, source, file.path.name)
-            except (ValueError, RecursionError) as exc:
-                yield file.skipped(f"the trajectory {chain.first.id!r} cannot be used: {exc}")
+            except ValueError as exc:
+                yield file.skipped(f"the trajectory of id {chain.first.id!r}: {reason_of(exc)}", chain.line)
 
     def line(self, trajectory: Trajectory) -> str:
         """Lay out the rows of a trajectory, one a line: those it was read from, otherwise one for each turn.
@@ -237,7 +239,8 @@ def _world(row: _Row, task: str, state: str | None) -> WorldSpec:
 
 def _terminal_state(state: str | None) -> JsonDict:
     """Read user, host and directory off the prompt line that is shown before the first action."""
-    found = _PROMPT_LINE.search((state or "").rstrip("\n").rsplit("\n", 1)[-1])
+    line = (state or "").rstrip("\n").rsplit("\n", 1)[-1]
+    found = _PROMPT_LINE.fullmatch(line) if len(line) < _LONGEST_PROMPT else None
     if found is None:
         return {"screen": {}}
     user, hostname, cwd = found.groups()

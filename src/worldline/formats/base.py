@@ -11,7 +11,15 @@ from worldline.formats.folder import InputFolder
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import Source, Trajectory
 
-__all__ = ["EVALUATION_ONLY", "FolderFormat", "Format", "WritableFormat", "first_problem", "is_evaluation_only"]
+__all__ = [
+    "EVALUATION_ONLY",
+    "FolderFormat",
+    "Format",
+    "WritableFormat",
+    "first_problem",
+    "is_evaluation_only",
+    "reason_of",
+]
 
 EVALUATION_ONLY = "evaluation_only"
 """Key in `Trajectory.origin`: true where a trajectory must serve neither training nor retrieval."""
@@ -92,3 +100,8 @@ def first_problem(exc: ValidationError, prefix: Callable[[tuple[int | str, ...]]
         message = "missing"
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"{place}: {message}{more}" if place else f"{message}{more}"
+
+
+def reason_of(exc: ValueError) -> str:
+    """Say in one line why a record cannot be used."""
+    return first_problem(exc) if isinstance(exc, ValidationError) else str(exc)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from worldline.formats.base import reason_of
 from worldline.formats.jsontext import JsonTextError, load_json
 from worldline.formats.salvage import whole_or_part
 from worldline.formats.skeleton import batch_note, mapping_of, merged_text, parts_text, world_of
@@ -20,8 +21,11 @@ from worldline.types import Action, JsonDict, Observation, Source, Trajectory, T
 
 __all__ = ["MINI_SWE_AGENT", "MiniSweAgent"]
 
-_FENCED = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n```", re.DOTALL)
-_TAGGED = re.compile(r"<mswea_bash_command>(.*?)</mswea_bash_command>", re.DOTALL)
+_FENCES = (
+    (re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n"), "\n```"),
+    (re.compile(r"<mswea_bash_command>"), "</mswea_bash_command>"),
+)
+"""How a command is marked in a text: what opens it and what closes it."""
 _RETURN_CODE = re.compile(r"(?:<exception>.*?</exception>\s*)?<returncode>(-?\d{1,6})</returncode>\n?", re.DOTALL)
 _OUTPUT = "<output>\n"
 _OUTPUT_END = "</output>"
@@ -70,7 +74,7 @@ class MiniSweAgent:
             try:
                 yield _trajectory(record.value, source, file.path.name)
             except ValueError as exc:
-                yield file.skipped(str(exc), record.line)
+                yield file.skipped(reason_of(exc), record.line)
 
 
 def _trajectory(value: Any, source: Source, file: str) -> Trajectory:
@@ -176,11 +180,23 @@ def _commands_in(message: JsonDict) -> list[tuple[str, Any]]:
     if found:
         return found
     content = parts_text(message.get("content"))
-    for pattern in (_FENCED, _TAGGED):
-        commands = pattern.findall(content)
+    for opening, closing in _FENCES:
+        commands = list(_marked(content, opening, closing))
         if len(commands) == 1:
             return [(commands[0].strip(), None)]
     return []
+
+
+def _marked(text: str, opening: re.Pattern[str], closing: str) -> Iterator[str]:
+    """Yield what stands between marks; an opening one without a closing one ends it."""
+    position = 0
+    while (found := opening.search(text, position)) is not None:
+        # The newline of an opening fence may also be that of the closing one: an empty block.
+        end = text.find(closing, found.end() - (closing[0] == "\n"))
+        if end < 0:
+            return
+        yield text[found.end() : max(end, found.end())]
+        position = max(end, found.end()) + len(closing) - (closing[0] == "\n")
 
 
 def _asked(waiting: list[_Call], message: JsonDict) -> _Call | None:

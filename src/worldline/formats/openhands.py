@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from worldline.formats.base import reason_of
 from worldline.formats.coding import coding_world
 from worldline.formats.folder import InputFolder
 from worldline.formats.openhands_events import OPENHANDS_V0, OPENHANDS_V1, Answer, Asked, Dialect
@@ -26,6 +27,9 @@ __all__ = ["OPENHANDS", "OpenHands"]
 
 _EVENTS = "events"
 _BASE_STATE = "base_state.json"
+_SUB_AGENTS = "subagents"
+_DEEPEST = 5
+"""How deep sub-agents of sub-agents are followed."""
 _EVENT_FILE = re.compile(r"(?:event-)?(\d{1,12})(?:-[0-9A-Za-z-]+)?\.json")
 _USER = re.compile(r"[a-z_][a-z0-9_-]*")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
@@ -63,12 +67,12 @@ class OpenHands:
                 try:
                     yield from _of_record(record.value, source, file, record.line)
                 except ValueError as exc:
-                    yield file.skipped(str(exc), record.line)
+                    yield file.skipped(reason_of(exc), record.line)
         if loose.events:
             try:
                 yield _trajectory(loose, source, {"file": file.path.name})
             except ValueError as exc:
-                yield file.skipped(str(exc))
+                yield file.skipped(reason_of(exc))
 
     def claims(self, folder: InputFolder) -> str | None:
         """Claim a folder that holds a conversation: `events` with numbered files, or those files themselves."""
@@ -80,27 +84,44 @@ class OpenHands:
         return None
 
     def read_folder(self, folder: InputFolder, source: Source) -> Iterator[Trajectory | SkippedRecord]:
-        """Yield the conversation of a folder. An event file that cannot be read is a notice; the others count."""
-        inner = folder.folder(_EVENTS) if folder.has_folder(_EVENTS) else folder
-        stream = _Stream()
-        for name in _numbered(inner):
-            record = inner.file(name).document()
-            if isinstance(record, SkippedRecord):
-                yield record
-            elif _is_event(record.value):
-                stream.events.append(record.value)
-            else:
-                yield inner.file(name).skipped("an event with `kind`, `action` or `observation` was expected", 1)
-        if folder.has_file(_BASE_STATE):
-            state = folder.file(_BASE_STATE).document()
-            if isinstance(state, SkippedRecord):
-                yield state
-            else:
-                stream.rest = {"base_state": state.value}
-        try:
-            yield _trajectory(stream, source, {"folder": folder.path.name})
-        except ValueError as exc:
-            yield folder.skipped(str(exc))
+        """Yield the conversation of a folder, then those of its sub-agents.
+
+        An event file that cannot be read is a notice; the others count.
+        """
+        yield from _conversation(folder, source, {"folder": folder.path.name})
+        yield from _sub_agents(folder, source, depth=1)
+
+
+def _sub_agents(folder: InputFolder, source: Source, depth: int) -> Iterator[Trajectory | SkippedRecord]:
+    if not folder.has_folder(_SUB_AGENTS) or depth > _DEEPEST:
+        return
+    for inner in folder.folder(_SUB_AGENTS).folders():
+        if inner.has_folder(_EVENTS):
+            yield from _conversation(inner, source, {"folder": inner.path.name, "sub_agent_of": folder.path.name})
+            yield from _sub_agents(inner, source, depth + 1)
+
+
+def _conversation(folder: InputFolder, source: Source, origin: JsonDict) -> Iterator[Trajectory | SkippedRecord]:
+    inner = folder.folder(_EVENTS) if folder.has_folder(_EVENTS) else folder
+    stream = _Stream()
+    for name in _numbered(inner):
+        record = inner.file(name).document()
+        if isinstance(record, SkippedRecord):
+            yield record
+        elif _is_event(record.value):
+            stream.events.append(record.value)
+        else:
+            yield inner.file(name).skipped("an event with `kind`, `action` or `observation` was expected", 1)
+    if folder.has_file(_BASE_STATE):
+        state = folder.file(_BASE_STATE).document()
+        if isinstance(state, SkippedRecord):
+            yield state
+        else:
+            stream.rest = {"base_state": state.value}
+    try:
+        yield _trajectory(stream, source, origin)
+    except ValueError as exc:
+        yield folder.skipped(reason_of(exc))
 
 
 def _numbered(folder: InputFolder) -> list[str]:

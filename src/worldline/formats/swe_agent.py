@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from worldline.formats.base import reason_of
 from worldline.formats.coding import coding_world
 from worldline.formats.jsontext import JsonTextError, load_json
 from worldline.formats.salvage import whole_or_part
@@ -66,7 +67,7 @@ class SweAgent:
                     if problem:
                         yield file.skipped(problem, record.line)
             except ValueError as exc:
-                yield file.skipped(str(exc), record.line)
+                yield file.skipped(reason_of(exc), record.line)
 
 
 def _is_step(value: Any) -> bool:
