@@ -22,11 +22,18 @@ from worldline.memory import Memory
 from worldline.recordings import path as recording_path
 from worldline.types import JsonDict, Source, Trajectory, WorldSpec, content_id
 
-__all__ = ["BENCH_ENGINES", "DEFAULT_ENGINES", "Suite", "engine_factory", "load_suite", "measure"]
+__all__ = ["BENCH_ENGINES", "DEFAULT_ENGINES", "Suite", "default_engines", "engine_factory", "load_suite", "measure"]
 
 BENCH_ENGINES = (*BASELINES, "grounded", "kernel", "recall", "model", "model+memory", "real")
 DEFAULT_ENGINES = (*BASELINES, "grounded")
 _WITH_MODEL = ("model", "model+memory", "grounded")
+
+
+def default_engines(dialect: str | None) -> tuple[str, ...]:
+    """Engines and baselines of a table. The bare shell knows no screens."""
+    return tuple(name for name in DEFAULT_ENGINES if dialect != "keystrokes" or name != "bare-shell")
+
+
 NETWORK = re.compile(r"\b(?:curl|wget|https?|git\s+clone)\b")
 """A command that needs the network, by the words of the external check."""
 
@@ -39,6 +46,8 @@ class Suite:
     split: str
     trajectories: tuple[Trajectory, ...]
     left_out: int = 0
+    dialect: str | None = None
+    """Kind of the actions, where it is one of our recordings'."""
     """Trajectories dropped because they need the network."""
 
     @property
@@ -50,7 +59,8 @@ class Suite:
     def title(self) -> str:
         """What is measured on, in a line."""
         left_out = f", {self.left_out} left out (network)" if self.left_out else ""
-        return f"{self.domain} {self.split}: {self.turns} turns in {len(self.trajectories)} sessions{left_out}"
+        name = f"{self.domain} {self.dialect}" if self.dialect else self.domain
+        return f"{name} {self.split}: {self.turns} turns in {len(self.trajectories)} sessions{left_out}"
 
     def sampled(self, turns: int, seed: int) -> Suite:
         """Return whole sessions drawn by a seed until they have at least so many turns, in the suite's order."""
@@ -79,6 +89,7 @@ def load_suite(
     limit: int | None = None,
     offline_only: bool = False,
     skip_bad: bool = False,
+    dialect: str | None = None,
 ) -> Suite:
     """Load a split of our recordings, or foreign trajectories.
 
@@ -90,12 +101,13 @@ def load_suite(
         limit: At most so many trajectories.
         offline_only: Leave out whole tasks in which any command needs the network.
         skip_bad: Go on past records that cannot be read.
+        dialect: Which of our recordings: `commands` (also None) or `keystrokes`.
 
     Raises:
         ConfigError: Nothing is left to measure on.
         FormatError: The data cannot be read.
     """
-    source = data if data is not None else recording_path(domain, split)
+    source = data if data is not None else recording_path(domain, split, dialect=dialect)
     found = [t for t in read_trajectories(source, skip_bad=skip_bad) if t.world.domain == domain and t.turns]
     simulated = sum(t.source is not Source.OBSERVED for t in found)
     if simulated:
@@ -105,7 +117,7 @@ def load_suite(
         kept = [_started_from(t, world) for t in kept]
     if not kept:
         raise ConfigError(f"{source}: no {domain} trajectories", hint="check --domain and the file")
-    return Suite(domain, data.name if data else split, tuple(kept[:limit]), len(found) - len(kept))
+    return Suite(domain, data.name if data else split, tuple(kept[:limit]), len(found) - len(kept), dialect)
 
 
 def engine_factory(

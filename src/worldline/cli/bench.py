@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from worldline.cli.bench_prompt import bench_prompt
 from worldline.cli.memory import bench_memory
 from worldline.cli.options import (
     chosen_memory,
@@ -23,6 +24,7 @@ from worldline.cli.options import (
     write_json,
 )
 from worldline.errors import require_extra
+from worldline.recordings import DIALECTS
 from worldline.types import Trajectory
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def bench() -> None:
 
 
 bench.add_command(bench_memory)
+bench.add_command(bench_prompt)
 
 
 @bench.command("real")
@@ -50,11 +53,19 @@ bench.add_command(bench_memory)
 @click.option(
     "--split", type=click.Choice(["train", "dev", "test"]), default="test", show_default=True, help="Recorded split."
 )
+@click.option("--dialect", type=click.Choice(DIALECTS), help="Which of our recordings; default: commands.")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="Trajectories of any known format instead.")
 @click.option("--world", type=click.Path(exists=True, path_type=Path), help="World that every trajectory starts from.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many trajectories.")
 @click.option("--sample", type=click.IntRange(min=1), help="Whole sessions drawn by the seed, with at least N turns.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Longest answer of the model, in tokens.")
+@click.option(
+    "--notes-share",
+    type=click.FloatRange(0, 1),
+    default=0.02,
+    show_default=True,
+    help="Room for evidence and state in a model's prompt, as a share of it.",
+)
 @click.option("--offline-only", is_flag=True, help="Leave out tasks with a command that needs the network.")
 @click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
 @click.option("--ceiling", is_flag=True, help="Add what the real shell answers today (needs the sandbox).")
@@ -75,6 +86,7 @@ def real(
     domain: str,
     engines: tuple[str, ...],
     split: str,
+    dialect: str | None,
     data: Path | None,
     world: Path | None,
     limit: int | None,
@@ -92,6 +104,7 @@ def real(
     prompts: Path | None,
     sample: int | None,
     max_tokens: int | None,
+    notes_share: float,
     json_file: Path | None,
 ) -> None:
     """Print the fidelity table of Worldline-Real: teacher-forced, judge-free, on recorded reality.
@@ -100,7 +113,7 @@ def real(
     was killed goes on where it was. FILE may be `-` for standard output.
     """
     require_extra("scipy", "bench")
-    from worldline.bench.suite import DEFAULT_ENGINES, load_suite, measure
+    from worldline.bench.suite import default_engines, load_suite, measure
     from worldline.bench.table import failure_table, fidelity_table
     from worldline.engines import EngineOptions, EngineParts
     from worldline.models.base import Sampling
@@ -115,11 +128,12 @@ def real(
         limit=limit,
         offline_only=offline_only,
         skip_bad=skip_bad,
+        dialect=dialect,
     )
     if sample is not None:
         suite = suite.sampled(sample, seed)
     memory = chosen_memory(memory_folder, domain)
-    names = [*(engines or DEFAULT_ENGINES), *(["real"] if ceiling else [])]
+    names = [*(engines or default_engines(dialect)), *(["real"] if ceiling else [])]
     parts = EngineParts(
         model=chosen_model(model, models, model_cache),
         memory=memory,
@@ -136,7 +150,7 @@ def real(
             suite,
             names,
             memory=memory,
-            options=EngineOptions(min_confidence=min_confidence, seed=seed),
+            options=EngineOptions(min_confidence=min_confidence, seed=seed, notes_share=notes_share),
             parts=parts,
             journal=json_file if json_file and str(json_file) != "-" else None,
             seed=seed,
