@@ -197,10 +197,17 @@ def _followed(log: _Log) -> list[_Item]:
 
 def _cut(kept: list[_Item], turns: Any) -> int:
     """Return where the last `turns` messages of the user begin."""
-    if not isinstance(turns, int) or isinstance(turns, bool) or turns <= 0 or not kept:
+    if not isinstance(turns, int) or isinstance(turns, bool) or turns <= 0:
         return len(kept)
-    periods = sorted({item.period for item in kept if item.period})[-turns:]
-    return next((place for place, item in enumerate(kept) if periods and item.period >= periods[0]), len(kept))
+    cut, seen = len(kept), 0
+    for place in range(len(kept) - 1, -1, -1):
+        period = kept[place].period
+        if period == 0 or (seen == turns and period != kept[cut].period):
+            break
+        if cut == len(kept) or period != kept[cut].period:
+            seen += 1
+        cut = place
+    return cut
 
 
 def _built(
