@@ -123,6 +123,17 @@ def test_equal_state_explains_its_values():
     assert near(memory, "wc -l b.txt", Footing("f", "s3", "-", HERE["cwd"])) is None
 
 
+def test_recordings_of_untold_presence_are_heard_last():
+    memory = Memory([recorded("rm aa", err="rm: cannot remove 'aa': No such file or directory\n", code=1)])
+    hit = near(memory, "rm bb", Footing("f", None, "-", None))
+    assert hit is not None and hit.match == "words"
+    memory.add(recorded("rm cc", presence="+", number=1))
+    hit = near(memory, "rm bb", Footing("f", None, "+", None))
+    assert hit is not None and (hit.match, hit.observation.text) == ("presence", "")
+    hit = near(memory, "rm bb", Footing("f", None, "-", None))
+    assert hit is not None and (hit.match, hit.votes) == ("words", 1)
+
+
 def test_values_that_name_nothing_are_told_apart():
     memory = Memory([recorded("grep 'xx' aa", out="xx\n", state="s", presence=".+")])
     hit = near(memory, "grep 'yy' bb", Footing("f", "s", ".+", HERE["cwd"]))

@@ -88,12 +88,12 @@ class DiskStore:
         where = "t.shape = ? AND t.state IS NOT NULL AND t.state = ?"
         return self._transitions(f"{where} LIMIT {SHAPED_LIMIT}", short_hash(domain, shape), files.stored_key(state))
 
-    def shaped(self, domain: str, shape: str, presence: str | None) -> list[Transition]:
+    def shaped(self, domain: str, shape: str, presence: str | None, *, others: bool = False) -> list[Transition]:
         """Return transitions of a shape and a presence."""
         key = short_hash(domain, shape)
-        if presence is None:
+        if others:
             return self._transitions(f"t.shape = ? LIMIT {SHAPED_LIMIT}", key)
-        return self._transitions(f"t.shape = ? AND t.presence = ? LIMIT {SHAPED_LIMIT}", key, presence)
+        return self._transitions(f"t.shape = ? AND t.presence IS ? LIMIT {SHAPED_LIMIT}", key, presence)
 
     def nearest(self, domain: str, text: str, k: int) -> list[Transition]:
         """Return the transitions of the actions nearest by words; one per distinct action, unless too few are."""

@@ -154,8 +154,14 @@ class Memory:
             best = best_near(action, found, "state", values, here)
             if best is not None:
                 return best
-        found = self._store.shaped(domain, shape.key, stands.presence)
-        return best_near(action, found, "words" if stands.presence is None else "presence", values, here)
+        if stands.presence is not None:
+            found = self._store.shaped(domain, shape.key, stands.presence)
+            best = best_near(action, found, "presence", values, here)
+            if best is not None:
+                return best
+        # Recordings of which it is known what is there were heard, or contradict; the others may still speak.
+        found = self._store.shaped(domain, shape.key, None, others=stands.presence is None)
+        return best_near(action, found, "words", values, here)
 
     def nearest(self, domain: str, action: Action, k: int = 3) -> list[Transition]:
         """Return the `k` transitions whose action text scores highest by BM25, best first."""

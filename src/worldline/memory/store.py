@@ -55,8 +55,8 @@ class Store(Protocol):
     def in_state(self, domain: str, shape: str, state: str) -> Sequence[Transition]:
         """Return transitions of a shape that read the same, names aside."""
 
-    def shaped(self, domain: str, shape: str, presence: str | None) -> Sequence[Transition]:
-        """Return transitions of a shape and a presence; of any presence where it is None."""
+    def shaped(self, domain: str, shape: str, presence: str | None, *, others: bool = False) -> Sequence[Transition]:
+        """Return transitions of a shape and a presence (None: those of untold presence); `others`: of any presence."""
 
     def nearest(self, domain: str, text: str, k: int) -> Sequence[Transition]:
         """Return the transitions whose action text scores highest by BM25, best first."""
@@ -109,9 +109,9 @@ class ListStore:
         """Return transitions of a shape that read the same, names aside."""
         return [t for t in self._of_shape(domain, shape) if t.state == state][:SHAPED_LIMIT]
 
-    def shaped(self, domain: str, shape: str, presence: str | None) -> list[Transition]:
+    def shaped(self, domain: str, shape: str, presence: str | None, *, others: bool = False) -> list[Transition]:
         """Return transitions of a shape and a presence."""
-        return [t for t in self._of_shape(domain, shape) if presence is None or t.presence == presence][:SHAPED_LIMIT]
+        return [t for t in self._of_shape(domain, shape) if others or t.presence == presence][:SHAPED_LIMIT]
 
     def nearest(self, domain: str, text: str, k: int) -> list[Transition]:
         """Return the transitions nearest by words."""

@@ -105,7 +105,7 @@ class WordIndex:
             query = tantivy.Query.boolean_query(clauses)
             hits = self._searcher.search(query, limit=k + _TIES, count=False).hits
             numbers = self._searcher.fast_field_values("number", [address for _, address in hits])
-            ranked = sorted((-score, int(number)) for (score, _), number in zip(hits, numbers, strict=True))
+            ranked = sorted((-score, int(number or 0)) for (score, _), number in zip(hits, numbers, strict=True))
             return [number for _, number in ranked[:k]]
 
     def _rarest(self, words: Sequence[str]) -> Sequence[str]:
