@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from worldline.domains.terminal.ps1 import decode, prompt_pattern, prompt_width
 from worldline.domains.terminal.state import ScreenSpec
 from worldline.kernels.screen.console import Console
 from worldline.kernels.screen.driver import LineDriver
 from worldline.kernels.screen.host import Ran
 from worldline.kernels.screen.lines import LineEditor
-from worldline.kernels.screen.prompt import decode, prompt_pattern, prompt_width
 from worldline.kernels.screen.state import State
 from worldline.kernels.shell import ShellKernel
 from worldline.types import Action, Observation, Turn
@@ -68,8 +68,9 @@ def adopt(
         after.lost, after.editor = after.lost or "something unknown runs", None
         return after
     if match is None or row != len(rows) - 1:
-        column = len(rows[-1]) if rows else 0
-        after.display.adopt(text, len(rows) - 1, min(column, spec.columns - 1))
+        fresh = after.display.column == 0 and after.display.row > 0
+        column = 0 if fresh else len(rows[-1])
+        after.display.adopt(text, min(len(rows) - 1 + fresh, spec.lines - 1), min(column, spec.columns - 1))
         if after.at_prompt or after.task is None:
             after.lost = after.lost or "something unknown has the terminal"
         elif after.task.program is not None or after.task.timing:
@@ -140,6 +141,7 @@ def _at_prompt(
     after.pending_kinds.clear()
     after.entry = ""
     after.ended = False
+    console.shell.revive()
     after.editor = LineEditor(width, spec.columns, text=kept, point=point)
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from worldline.kernels.screen.commands import List, Loop, Node, Other, Simple
+from worldline.domains.terminal.commands import List, Loop, Node, Other, Simple
 from worldline.kernels.screen.jobs import Job
 from worldline.kernels.screen.reading import ReadLine
 from worldline.kernels.screen.tasks import Task
@@ -327,6 +327,20 @@ def _tail(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     task.shown = runner.size(files[0])
 
 
+def _timeout(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
+    """`timeout` of a `sleep`, or of what takes no time; anything else may be cut off at any place."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in ("-s", "-k", "--signal", "--kill-after") and rest:
+            rest.pop(0)
+    inner = rest[1:]
+    if inner and inner[0] != "sleep" and (runner.takes_terminal(inner) or any("sleep" in word for word in inner)):
+        runner.lose("what `timeout` lets happen")
+        return
+    runner.whole(task, node.text)
+
+
 def _broken(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     """`break` and `continue` of a loop that is gone through."""
     loops = [index for index, frame in enumerate(task.frames) if frame.kind in ("for", "cfor", "while")]
@@ -342,6 +356,6 @@ def _broken(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
 BUILTINS: Mapping[str, Builtin] = {
     "sleep": _sleep, "jobs": _jobs, "fg": _fg, "bg": _bg, "wait": _wait, "disown": _disown, "kill ": _kill,
     "history": _history, "exit": _exit, "logout": _exit, "tput": _tput, "stty": _stty, "reset": _reset, "read": _read,
-    "tail": _tail, "break": _broken, "continue": _broken,
+    "tail": _tail, "timeout": _timeout, "break": _broken, "continue": _broken,
 }  # fmt: skip
 """By name; `kill ` is asked only for jobs."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
+from worldline.domains.terminal.ps1 import Surrounds, decode, prompt_width
 from worldline.domains.terminal.state import ScreenSpec, TerminalState
+from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.driver import LineDriver
 from worldline.kernels.screen.history import EventNotFound, joined
 from worldline.kernels.screen.lines import LineEditor, parted_keys
-from worldline.kernels.screen.prompt import Surrounds, decode, prompt_width
 from worldline.kernels.screen.running import Runner
 from worldline.kernels.screen.state import State
-from worldline.kernels.screen.syntax import Fault, Incomplete, parse
 from worldline.kernels.shell import ShellKernel
 
 __all__ = ["Console"]

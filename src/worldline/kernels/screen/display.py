@@ -12,7 +12,7 @@ from wcwidth import wcwidth
 
 from worldline.types import JsonDict
 
-__all__ = ["Display", "width"]
+__all__ = ["Display"]
 
 _ALTERNATE = frozenset({47, 1047, 1049})
 _IGNORED = re.compile(
@@ -23,13 +23,6 @@ _IGNORED = re.compile(
 )
 """What a terminal answers or obeys without changing what it shows."""
 _PLAIN = Char(" ")
-
-
-def width(text: str) -> int:
-    """Return the columns that a text takes; control characters take none."""
-    if text.isascii():
-        return sum(letter >= " " for letter in text)
-    return sum(max(0, wcwidth(letter)) for letter in text)
 
 
 class _Screen(pyte.Screen):

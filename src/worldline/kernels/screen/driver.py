@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worldline.kernels.screen.display import width
+from worldline.domains.terminal.ps1 import width
 
 __all__ = ["LineDriver", "echoed"]
 

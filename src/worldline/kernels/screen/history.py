@@ -201,7 +201,7 @@ def joined(before: str, kind: str, line: str) -> str:
 
     Args:
         before: The entry so far.
-        kind: What was open, as :class:`~worldline.kernels.screen.syntax.Incomplete` says.
+        kind: What was open, as :class:`~worldline.domains.terminal.syntax.Incomplete` says.
         line: The line.
     """
     if kind == "backslash":

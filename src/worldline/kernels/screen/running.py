@@ -6,19 +6,19 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 
+from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
+from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.builtins import BUILTINS, written
-from worldline.kernels.screen.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
 from worldline.kernels.screen.host import Executor
 from worldline.kernels.screen.programs import PROGRAMS, find_program
 from worldline.kernels.screen.programs.base import Operator, Program, Shown
 from worldline.kernels.screen.reading import ReadLine
 from worldline.kernels.screen.state import State
 from worldline.kernels.screen.stepping import STEPS
-from worldline.kernels.screen.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.tasks import Frame, Task
 from worldline.kernels.shell import ShellKernel
 from worldline.kernels.shell.builtins.base import Unknown
-from worldline.kernels.shell.script import Script, read_script
+from worldline.kernels.shell.script import SHELL_BUILTINS, Script, read_script
 
 __all__ = ["Runner"]
 
@@ -67,6 +67,7 @@ class Runner(Executor):
             self.finish()
             return
         stepped = tree is not None and self.steps_through(tree)
+        stepped = stepped or (tree is not None and any(job.over for job in state.jobs.jobs))
         node: Node = tree if tree is not None and stepped else Other(text)
         state.task = Task(text, [Frame("list" if stepped else "node", node)])
         self.go()
@@ -108,6 +109,8 @@ class Runner(Executor):
         name = first.words[0] if first.words else ""
         if name == "history":
             return True
+        if name in ("bash", "sh", "dash"):
+            return True
         if "/" in name or (name in _ANYWHERE and len(first.words) > 1):
             return True
         if name.rpartition("/")[2] not in PROGRAMS:
@@ -119,6 +122,16 @@ class Runner(Executor):
             words += [Operator("|")] if number else []
             words += [Operator(token) if operator else token for token, operator in part.tokens]
         return find_program(words, self.host) is not None
+
+    def takes_terminal(self, words: list[str]) -> bool:
+        """Whether a command reads the terminal, or sleeps, as a script does."""
+        if find_program(words, self.host) is not None:
+            return True
+        name = words[1] if words[0] in ("bash", "sh") and len(words) > 1 else words[0]
+        try:
+            return "sleep" in self.shell.read_file(name).decode("utf-8", "replace")
+        except (OSError, Unknown):
+            return False
 
     # --- going on
 
@@ -188,10 +201,14 @@ class Runner(Executor):
 
     def whole(self, task: Task, text: str) -> None:
         """Run a text in the shell kernel; time that passes in it delays all it writes."""
-        run = self.execute(self.with_pid(text))
+        script = task.script
+        redirect = next(
+            (frame.values[1] for frame in reversed(task.frames) if frame.kind == "script" and frame.values[1]), ""
+        )
+        run = self.execute(self.with_pid(f"{{ {text}\n}} {redirect}" if redirect else text))
         task.status = run.status
         doubt, said = run.why, run.text
-        if self.exited and (task.script is not None or task.background):
+        if self.exited and (script is not None or task.background):
             said = said.removesuffix("exit\n")
         if "parse error at line" in said:
             doubt = doubt or "the wording of a syntax error"
@@ -209,12 +226,23 @@ class Runner(Executor):
             task.simple = text
             return
         self.write(task, said, doubt)
+        self._tell(task, text)
         if self.exited:
             self.exited = False
             if task.script is not None or task.background:
                 self.leave(task, run.status)
             else:
                 self.state.ended = True
+
+    def _tell(self, task: Task, text: str) -> None:
+        """Tell of jobs that ended, as the shell does after each program that it has waited for."""
+        if task.background or task.script is not None or not any(job.over for job in self.state.jobs.jobs):
+            return
+        found = read_script(text)
+        if isinstance(found, Script) and found.programs - SHELL_BUILTINS - found.functions:
+            for job in self.state.jobs.jobs:
+                job.late = False
+            self.state.display.write(self.state.jobs.notices())
 
     def write(self, task: Task, text: str, doubt: str = "") -> None:
         """Show what a command wrote."""
@@ -287,13 +315,15 @@ class Runner(Executor):
         """What the shell does at a signal; None: what is usual."""
         return next((body for name, body in self.shell.settled.traps if name.removeprefix("SIG") == signal), None)
 
-    def enter(self, task: Task, tree: List, arguments: Sequence[str] | None = None, text: str = "") -> None:
+    def enter(
+        self, task: Task, tree: List, arguments: Sequence[str] | None = None, text: str = "", redirect: str = ""
+    ) -> None:
         """Begin a script, or (without arguments) a subshell: a shell of its own goes on in the same files."""
         outer = self.shell.portray()
         if arguments is not None:
             self.shell.refresh()
             self.execute(f"set -- {shlex.join(arguments)}")
-        task.frames.append(Frame("script", tree, values=(text or tree.text,), outer=outer))
+        task.frames.append(Frame("script", tree, values=(text or tree.text, redirect), outer=outer))
 
     def leave(self, task: Task, status: int) -> None:
         """End the script or subshell that a task is in."""
@@ -312,8 +342,11 @@ class Runner(Executor):
 
     def _script(self, task: Task, text: str, words: list[str]) -> bool:
         """Go through a shell script step by step if time passes in it; tell whether it was begun."""
-        rest = words[1:] if words[0].rpartition("/")[2] in ("bash", "sh") else words
-        if not rest or rest[0].startswith("-") or any(isinstance(word, Operator) for word in rest):
+        plain, redirect = _redirected(words)
+        if plain is None:
+            return False
+        rest = plain[1:] if plain[0].rpartition("/")[2] in ("bash", "sh") else plain
+        if not rest or rest[0].startswith("-"):
             return False
         try:
             source = self.shell.read_file(rest[0]).decode()
@@ -321,7 +354,7 @@ class Runner(Executor):
             return False
         if "sleep" not in source:
             return False
-        if rest is words:
+        if rest is plain:
             first = re.match(r"#!\s*(?:\S*/env\s+)?(?:\S*/)?(?:bash|sh)\s*\n", source)
             if first is None or self.execute(f"test -x {shlex.quote(rest[0])}", keep=False).status:
                 return False
@@ -332,7 +365,9 @@ class Runner(Executor):
         if not self.steps_through(tree):
             return False
         self.features.add("script")
-        self.enter(task, tree, rest[1:], written(text))
+        if redirect:
+            self.execute(f": {redirect.replace('>>', '>', 1) if '>>' not in text else redirect}")
+        self.enter(task, tree, rest[1:], written(text), redirect)
         return True
 
     def program(self, task: Task, text: str, words: list[str] | None) -> None:
@@ -342,6 +377,9 @@ class Runner(Executor):
             self.doubt("the words of a command")
             return
         found: Program | None = None if task.background or not words[0] else find_program(words, self.host)
+        if found is None and words[0] in ("bash", "sh", "dash") and not task.background and _bare_shell(words):
+            self.lose("a shell inside the shell")
+            return
         if found is None:
             if not self._script(task, text, words):
                 self.whole(task, text)
@@ -576,3 +614,29 @@ class Runner(Executor):
             task.wake = self.state.now + stopped.remaining
         if task.program is not None:
             self.doubt("how a program shows itself again")
+
+
+def _bare_shell(words: Sequence[str]) -> bool:
+    """Whether a shell is started to be typed at."""
+    return all(
+        not isinstance(word, Operator) and re.match(r"--(?:norc|noprofile|login)$|-[il]$", word) for word in words[1:]
+    )
+
+
+def _redirected(words: Sequence[str]) -> tuple[list[str] | None, str]:
+    """Tell a script's output to one file from its words; None for other redirections."""
+    plain: list[str] = []
+    target = ""
+    rest = list(words)
+    both = False
+    while rest:
+        word = rest.pop(0)
+        if not isinstance(word, Operator):
+            plain.append(word)
+        elif word in (">", ">>", "&>", "&>>", "1>") and rest and not target:
+            target, both = rest.pop(0), both or word.startswith("&")
+        elif word == "2>&1" and target:
+            both = True
+        else:
+            return None, ""
+    return plain, f">> {shlex.quote(target)}{' 2>&1' if both else ''}" if target else ""

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from worldline.kernels.screen.commands import AndOr, If, List, Loop, Other, Pipe, Simple
-from worldline.kernels.screen.syntax import parse
+from worldline.domains.terminal.commands import AndOr, If, List, Loop, Other, Pipe, Simple
+from worldline.domains.terminal.syntax import parse
 from worldline.kernels.screen.tasks import Frame, Task
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ __all__ = ["VERSION", "pack", "unpack"]
 VERSION = 1
 """Of the stored form; another version is refused."""
 
-_PACKAGE = "worldline.kernels.screen."
+_PACKAGES = ("worldline.kernels.screen.", "worldline.domains.terminal.commands")
 _FIELDS = tuple(field.name for field in dataclasses.fields(State) if field.name != "display")
 
 
@@ -67,7 +67,7 @@ def _out(value: Any) -> Any:
     if isinstance(value, dict):
         return {"dict": [[_out(key), _out(item)] for key, item in value.items()]}
     kind = type(value)
-    if not kind.__module__.startswith(_PACKAGE):
+    if not kind.__module__.startswith(_PACKAGES):
         raise TypeError(f"{kind.__module__}.{kind.__qualname__} cannot be stored")
     names = (
         [field.name for field in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else list(vars(value))
@@ -108,7 +108,7 @@ _CONTAINERS: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozense
 
 def _class(name: str) -> type:
     module, _, path = name.partition(":")
-    if not module.startswith(_PACKAGE):
+    if not module.startswith(_PACKAGES):
         raise ValueError(f"{name} is not one of ours")
     found: Any = importlib.import_module(module)
     for part in path.split("."):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from worldline.kernels.screen.commands import AndOr, Node
+from worldline.domains.terminal.commands import AndOr, Node
 from worldline.kernels.screen.programs.base import Program
 
 __all__ = ["Frame", "Task"]

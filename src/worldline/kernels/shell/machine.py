@@ -183,6 +183,8 @@ class Machine:
         """Note the time stamps of the files in some directories."""
         for directory in directories:
             prefix = directory.rstrip("/") + "/"
+            if not self.vfs.exists(directory):
+                continue
             for entry in self.vfs.read_dir(directory):
                 if entry["metadata"]["file_type"] == "file":
                     self.stamps[prefix + entry["name"]] = entry["metadata"]["modified"]

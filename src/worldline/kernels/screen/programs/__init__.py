@@ -8,6 +8,7 @@ from worldline.kernels.screen.programs.base import Host, Operator, Program, Run,
 from worldline.kernels.screen.programs.calculators import bc_program
 from worldline.kernels.screen.programs.filters import FILTERS, filter_program
 from worldline.kernels.screen.programs.more import more_program
+from worldline.kernels.screen.programs.nano import nano_program
 from worldline.kernels.screen.programs.pagers import less_program, page
 from worldline.kernels.screen.programs.python_programs import python_program
 from worldline.kernels.screen.programs.scripts import file_program, shell_program
@@ -21,6 +22,7 @@ PROGRAMS: Mapping[str, Starter] = {
     **dict.fromkeys(("python3", "python3.11"), python_program),
     **dict.fromkeys(("less", "pager"), less_program),
     "more": more_program,
+    "nano": nano_program,
     "bc": bc_program,
     "sqlite3": sqlite_program,
 }

@@ -19,6 +19,8 @@ _WINDOW = (" ", "f", "\x06", "\x16", "z", "\x1b[6~", "\x1b ")
 _WINDOW_BACK = ("b", "\x02", "w", "\x1b[5~", "\x1bv")
 _TO_START, _TO_END = ("g", "<", "\x1b<"), ("G", ">", "\x1b>")
 _PLAIN = re.compile(r"[\w ,:;@#%&!\"'/<>=~-]*")
+_CURSOR = {"\x1b[A": "\x1bOA", "\x1b[B": "\x1bOB"}
+"""Cursor keys, which the terminal sends in their other form to programs that ask for it."""
 _KEYS = re.compile(r"\x1b\[[\d;]*[~A-Z]|\x1bO[A-Z]|\x1b[<>v ]|[\s\S]")
 
 
@@ -125,7 +127,7 @@ class Less:
 
     def _keys(self, text: str) -> list[str]:
         """Split what was typed into keys; an escape waits for what comes after it."""
-        keys = _KEYS.findall(self.escape + text)
+        keys = [_CURSOR.get(key, key) for key in _KEYS.findall(self.escape + text)]
         self.escape = keys.pop() if keys and keys[-1] == "\x1b" else ""
         return keys
 

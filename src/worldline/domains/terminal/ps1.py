@@ -7,13 +7,19 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from worldline.kernels.screen.display import width
+from wcwidth import wcwidth
 
-__all__ = ["Surrounds", "decode", "prompt_pattern", "prompt_width"]
+__all__ = ["Surrounds", "decode", "prompt_pattern", "prompt_width", "width"]
 
 _ESCAPE = re.compile(r"\\(D\{[^}]*\}|[0-7]{3}|.)", re.DOTALL)
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|[\x01\x02\x07]")
-_DIRECTORY = "\x00directory\x00"
+
+
+def width(text: str) -> int:
+    """Return the columns that a text takes; control characters take none."""
+    if text.isascii():
+        return sum(letter >= " " for letter in text)
+    return sum(max(0, wcwidth(letter)) for letter in text)
 
 
 @dataclass(frozen=True, slots=True)

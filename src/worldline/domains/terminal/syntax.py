@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
-from worldline.kernels.screen.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
+from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
 
 __all__ = ["Fault", "Incomplete", "parse"]
 
