@@ -41,7 +41,7 @@ async def model_trust(
     data: JsonDict,
     sampling: Sampling | None = None,
     prompts: Path | None = None,
-    seed: int = 0,
+    options: EngineOptions | None = None,
     on_turn: Callable[[int, int], None] = lambda done, total: None,
 ) -> Calibration:
     """Ask a model on turns of the dev split where no other source is sure, each after the true history.
@@ -55,7 +55,7 @@ async def model_trust(
         data: What the counts come from, stored with them.
         sampling: How to sample.
         prompts: Folder whose prompt templates replace the domain's own.
-        seed: Seed of everything random.
+        options: Of the engine: how much it tells the model, its seed.
         on_turn: Called after each turn with those done and those to do.
 
     Raises:
@@ -69,7 +69,7 @@ async def model_trust(
         wanted = {turn for name, turn in places if name == trajectory.id}
         if not wanted:
             continue
-        engine = build_engine("grounded", trajectory.world, EngineOptions(seed=seed), parts)
+        engine = build_engine("grounded", trajectory.world, options or EngineOptions(), parts)
         try:
             for number, turn in enumerate(trajectory.turns):
                 if number in wanted:

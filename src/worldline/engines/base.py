@@ -30,7 +30,7 @@ class EngineOptions(Frozen):
     """Seed of everything random: control rules, sampling."""
     evidence: Annotated[int, Field(ge=0)] = 3
     """Nearest recorded transitions shown to the model, as far as there is room for them."""
-    notes_share: Annotated[float, Field(ge=0, le=1)] = 0.025
+    notes_share: Annotated[float, Field(ge=0, le=1)] = 0.02
     """Room for what a model is told about this one turn (the sources' guess, recorded transitions, the kernel's state),
     as a share of the prompt before it. It is sent anew each turn, while the rest of a prompt begins the next one."""
 

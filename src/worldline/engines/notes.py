@@ -11,7 +11,7 @@ from worldline.types import Action
 
 __all__ = ["notes_budget", "notes_on"]
 
-_LEAST, _MOST = 200, 8000
+_LEAST, _MOST = 150, 8000
 """Bounds of what notes may hold together, in characters."""
 _ONE_TRANSITION = 800
 _AROUND = 60

@@ -145,7 +145,7 @@ class ModelSource:
         kernel: Kernel | None = None,
         partial: Candidate | None = None,
         evidence: Sequence[Transition] = (),
-        share: float = 0.025,
+        share: float = 0.02,
     ) -> Candidate:
         """Ask the model.
 
