@@ -47,6 +47,8 @@ class BuildFigures(Frozen):
     trajectories: int
     seconds: float
     """Spent in adding and committing; making up the transitions is not counted."""
+    cpu_seconds: float
+    """Processor time of the same, all threads together: what it would take on a machine with nothing else to do."""
     peak_mib: float
     """Peak resident memory of the building process, everything counted."""
     disk_mib: float
@@ -120,6 +122,20 @@ def _words(slot: str) -> Iterator[str]:
                 yield word
 
 
+class _Stopwatch:
+    """Adds up wall time, and this thread's processor time, spent inside its blocks."""
+
+    def __init__(self) -> None:
+        self.seconds = self.cpu_seconds = 0.0
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter(), time.thread_time()
+
+    def __exit__(self, *error: object) -> None:
+        self.seconds += time.perf_counter() - self._began[0]
+        self.cpu_seconds += time.thread_time() - self._began[1]
+
+
 def build_figures(
     folder: Path, n: int, seed: int = 0, domain: str = "terminal", on_done: Callable[[int], Any] | None = None
 ) -> BuildFigures:
@@ -135,21 +151,26 @@ def build_figures(
     Raises:
         StorageError: The directory cannot be written.
     """
-    spent, made, trajectories = 0.0, 0, 0
-    began = time.perf_counter()
-    writer = MemoryWriter(folder)
-    spent += time.perf_counter() - began
-    for trajectory, footings in varied(n, seed, domain):
-        began = time.perf_counter()
-        trajectories += writer.add(trajectory, footings)
-        spent += time.perf_counter() - began
-        made += len(trajectory.turns)
+    making, building = _Stopwatch(), _Stopwatch()
+    made, trajectories, before = 0, 0, time.process_time()
+    with building:
+        writer = MemoryWriter(folder)
+    source = varied(n, seed, domain)
+    while True:
+        with making:
+            item = next(source, None)
+        if item is None:
+            break
+        with building:
+            trajectories += writer.add(*item)
+        made += len(item[0].turns)
         if on_done is not None:
-            on_done(len(trajectory.turns))
-    began = time.perf_counter()
-    writer.flush()
-    writer.close()
-    spent += time.perf_counter() - began
+            on_done(len(item[0].turns))
+    with building:
+        writer.flush()
+        writer.close()
+    # Threads of the word index work while transitions are made up, too, so theirs is what is left of the whole.
+    cpu_seconds = time.process_time() - before - making.cpu_seconds
     more = list(varied(1000, seed + 2 * _FRESH, domain))
     began = time.perf_counter()
     with MemoryWriter(folder) as again:
@@ -159,7 +180,8 @@ def build_figures(
     return BuildFigures(
         n=made,
         trajectories=trajectories,
-        seconds=spent,
+        seconds=building.seconds,
+        cpu_seconds=cpu_seconds,
         peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         disk_mib=sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20,
         added_seconds=added,
