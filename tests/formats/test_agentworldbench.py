@@ -40,7 +40,7 @@ from worldline.types import (
 )
 
 FORMAT = "agentworldbench"
-ALL = DATA / FORMAT / "domains_test.jsonl"
+BENCHMARK = sorted((DATA / FORMAT).glob("*_test.jsonl"))
 FIELDS = {"task", "id", "prompt", "response", "current_prompt", "system_str", "turn_idx", "total_turns"}
 relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -59,8 +59,10 @@ def read_rows(rows: list[Any], folder: Path) -> list[Trajectory]:
     return list(read_trajectories(path, format=FORMAT))
 
 
-def by_family(path: Path = ALL) -> dict[str, Trajectory]:
-    return {item.family.removeprefix("agentworldbench-"): item for item in read_golden(path)[0]}
+def by_family() -> dict[str, Trajectory]:
+    found = [item for path in BENCHMARK for item in read_golden(path)[0]]
+    assert len(found) == len({item.family for item in found}) == 9
+    return {item.family.removeprefix("agentworldbench-"): item for item in found}
 
 
 @pytest.mark.parametrize("path", golden_files(FORMAT), ids=lambda path: path.name)
@@ -69,10 +71,9 @@ def test_golden(path: Path, tmp_path: Path) -> None:
     check_golden(path, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["domains_test.jsonl", "odd.jsonl"])
-def test_rows_come_out_as_they_went_in(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", [*BENCHMARK, DATA / FORMAT / "odd.jsonl"], ids=lambda path: path.name)
+def test_rows_come_out_as_they_went_in(path: Path, tmp_path: Path) -> None:
     """Also by way of our own format; equal to the byte in every field, lone surrogates included."""
-    path = DATA / FORMAT / name
     write_trajectories(tmp_path / "own.jsonl.zst", read_trajectories(path))
     write_trajectories(tmp_path / "out.jsonl", read_trajectories(tmp_path / "own.jsonl.zst"), format=FORMAT)
     assert ordered(rows_in(tmp_path / "out.jsonl")) == ordered(rows_in(path))
@@ -96,7 +97,7 @@ def test_an_id_of_two_trajectories_keeps_them_apart() -> None:
 
 
 def test_same_beginning_with_other_length_or_system_prompt_is_another_trajectory(tmp_path: Path) -> None:
-    row = rows_in(ALL)[0]
+    row = rows_in(DATA / FORMAT / "text_test.jsonl")[0]
     assert row["turn_idx"] == 4
     begun = {**row, "prompt": row["prompt"][:1], "response": row["response"][:1], "turn_idx": 1}
     begun["current_prompt"] = begun["prompt"][0]
@@ -107,7 +108,7 @@ def test_same_beginning_with_other_length_or_system_prompt_is_another_trajectory
 
 
 def test_evaluation_rows_are_refused_by_memory() -> None:
-    for item in read_golden(ALL)[0]:
+    for item in by_family().values():
         assert is_evaluation_only(item)
         assert item.origin[EVALUATION_ONLY] is True
         with pytest.raises(EvaluationOnlyError):
