@@ -165,7 +165,7 @@ class Memory:
 
     def nearest(self, domain: str, action: Action, k: int = 3) -> list[Transition]:
         """Return the `k` transitions whose action text scores highest by BM25, best first."""
-        return list(self._store.nearest(domain, action.render(), k)) if len(self._store) else []
+        return list(self._store.nearest(domain, action.render(), k))
 
     def most_frequent(self, domain: str) -> Observation | None:
         """Return the answer recorded most often in a domain: the simplest baseline."""
