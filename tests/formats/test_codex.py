@@ -159,3 +159,20 @@ def test_every_answered_call_counts_once(log: tuple[list[dict[str, Any]], int]) 
     counted = Counter(turn.action.call_id for item in found for turn in item.turns if turn.train)
     assert sum(counted.values()) == len(counted) == answered
     assert all(turn.observation.text == f"answer {turn.action.call_id}" for item in found for turn in item.turns)
+
+
+def test_a_record_nested_too_deeply_does_not_spoil_the_others(tmp_path: Path) -> None:
+    deep = '{"a":' * 400 + "1" + "}" * 400
+    lines = FILES["shell.jsonl"].read_text("utf-8").split("\n")
+    lines.insert(9, f'{{"timestamp":"t","type":"event_msg","payload":{deep}}}')
+    call = {"type": "function_call", "name": "f", "arguments": deep, "call_id": "deep"}
+    output = {"type": "function_call_output", "call_id": "deep", "output": f'{{"output":"x","metadata":{deep}}}'}
+    lines[-1:] = [json.dumps({"timestamp": "t", "type": "response_item", "payload": item}) for item in (call, output)]
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    skipped: list[Any] = []
+    (session,) = read_trajectories(path, skip_bad=True, on_skip=skipped.append)
+    assert [(item.line, item.reason) for item in skipped] == [(10, "a record that is nested too deeply")]
+    assert len(session.turns) == 7
+    assert session.turns[-1].action.text == deep
+    assert session.turns[-1].observation.text == output["output"]

@@ -28,6 +28,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from worldline.formats.cast_turns import CastEvent, CastTurn, cast_turns
+from worldline.formats.coding import nested_deeply, reason_of
 from worldline.formats.skeleton import mapping_of
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec, content_id
@@ -141,6 +142,8 @@ def _opened(header: JsonDict, line: int) -> _Cast | str:
     version = header.get("version")
     if isinstance(version, bool) or version not in (1, 2, 3):
         return f"a header of an asciicast of version 1, 2 or 3 was expected, found version {version!r:.20}"
+    if nested_deeply(header):
+        return "a header that is nested too deeply"
     size = mapping_of(header.get("term")) if version == 3 else header
     columns, lines = (size.get("cols"), size.get("rows")) if version == 3 else (size.get("width"), size.get("height"))
     if not isinstance(columns, int) or not isinstance(lines, int) or not _fits(columns, lines):
@@ -193,7 +196,7 @@ def _finished(cast: _Cast | None, file: InputFile, source: Source) -> Iterator[T
     try:
         yield _trajectory(cast, file, source)
     except (ValueError, RecursionError) as exc:
-        yield file.skipped(f"the recording cannot be held: {exc}", cast.line)
+        yield file.skipped(f"the recording cannot be held: {reason_of(exc)}", cast.line)
 
 
 def _trajectory(cast: _Cast, file: InputFile, source: Source) -> Trajectory:

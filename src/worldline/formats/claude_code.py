@@ -25,7 +25,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from worldline.formats.coding import NOTE_LIMIT, coding_world, other_parts, result_observation, text_or_none
+from worldline.formats.coding import (
+    NOTE_LIMIT,
+    coding_world,
+    nested_deeply,
+    other_parts,
+    reason_of,
+    result_observation,
+    text_or_none,
+)
 from worldline.formats.linked import Node, ancestry, roots
 from worldline.formats.skeleton import batch_note, mapping_of, parts_text
 from worldline.formats.source import InputFile, SkippedRecord
@@ -116,6 +124,8 @@ def _problem(value: Any) -> str | None:
         return f"a record was expected, found {type(value).__name__}"
     if not isinstance(value.get("type"), str):
         return "a record without a `type`"
+    if nested_deeply(value):
+        return "a record that is nested too deeply"
     if value["type"] in _SPOKEN:
         content = mapping_of(value.get("message")).get("content")
         if not isinstance(content, str | list):
@@ -261,7 +271,7 @@ def _built(
             extra={"claude_code": layout},
         )
     except (ValueError, RecursionError) as exc:
-        yield file.skipped(f"the session cannot be held: {exc}", nodes[-1].line if nodes else None)
+        yield file.skipped(f"the session cannot be held: {reason_of(exc)}", nodes[-1].line if nodes else None)
 
 
 def _task(nodes: list[Node]) -> str:

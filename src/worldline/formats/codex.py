@@ -27,7 +27,7 @@ from datetime import datetime
 from typing import Any
 
 from worldline.formats.codex_calls import CALLS, OUTPUTS, call_action, call_observation, call_of
-from worldline.formats.coding import NOTE_LIMIT, coding_world, text_or_none
+from worldline.formats.coding import NOTE_LIMIT, coding_world, nested_deeply, reason_of, text_or_none
 from worldline.formats.skeleton import batch_note, mapping_of, parts_text
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import JsonDict, Source, Trajectory, Turn, content_id
@@ -120,6 +120,8 @@ def _item(value: Any, line: int) -> _Item | str:
     """Read a record of either kind, or say what is wrong with it."""
     if not isinstance(value, dict):
         return f"a record was expected, found {type(value).__name__}"
+    if nested_deeply(value):
+        return "a record that is nested too deeply"
     time = text_or_none(value.get("timestamp"))
     if "payload" in value:
         payload, kind = value["payload"], value.get("type")
@@ -230,7 +232,7 @@ def _built(
             extra={"codex": {"records": records}},
         )
     except (ValueError, RecursionError) as exc:
-        yield file.skipped(f"the session cannot be held: {exc}", items[-1].line if items else None)
+        yield file.skipped(f"the session cannot be held: {reason_of(exc)}", items[-1].line if items else None)
 
 
 def _may_ask(item: _Item) -> bool:

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import Any
 
-from worldline.formats.coding import other_parts, text_from
+from worldline.formats.coding import nested_deeply, other_parts, text_from
 from worldline.formats.jsontext import JsonTextError, load_json
 from worldline.formats.skeleton import merged_text, parts_text
 from worldline.types import Action, JsonDict, Observation
@@ -73,7 +73,7 @@ def _arguments(given: Any) -> tuple[JsonDict, str | None]:
         value = load_json(given)
     except JsonTextError:
         return {}, str(given)
-    return (value, None) if isinstance(value, dict) else ({}, str(given))
+    return (value, None) if isinstance(value, dict) and not nested_deeply(value) else ({}, str(given))
 
 
 def _shell(arguments: JsonDict) -> tuple[JsonDict, JsonDict] | None:
@@ -140,7 +140,7 @@ def _json_wrapper(text: str) -> JsonDict | None:
     except JsonTextError:
         return None
     wrapped = isinstance(value, dict) and isinstance(value.get("output"), str) and "metadata" in value
-    return value if wrapped else None
+    return value if wrapped and not nested_deeply(value) else None
 
 
 def _number(text: str) -> int | float | str:

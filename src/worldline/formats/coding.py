@@ -6,16 +6,49 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
+from worldline.formats.base import first_problem
 from worldline.formats.jsontext import Scrubbed, raw_of, scrub, verbatim
 from worldline.formats.skeleton import merged_text, parts_text, world_of
 from worldline.types import JsonDict, Observation, ToolSpec, Turn, WorldSpec
 
-__all__ = ["NOTE_LIMIT", "coding_world", "other_parts", "result_observation", "text_from", "text_or_none"]
+__all__ = [
+    "NOTE_LIMIT",
+    "coding_world",
+    "nested_deeply",
+    "other_parts",
+    "reason_of",
+    "result_observation",
+    "text_from",
+    "text_or_none",
+]
 
 NOTE_LIMIT = 200
 """Trajectories of side lines (branches, sub-agents) taken from one session at most."""
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? (-?\d{1,6})(?:\n|\Z)")
+
+
+_DEPTH = 200
+"""How deep a record may be nested; pydantic takes 255 levels, and a trajectory adds some of its own."""
+
+
+def nested_deeply(value: Any) -> bool:
+    """Whether a JSON value is nested too deeply to be part of a trajectory."""
+    level = [value]
+    for _ in range(_DEPTH):
+        lists = [item for item in level if isinstance(item, list)]
+        level = [inner for item in level if isinstance(item, dict) for inner in item.values()]
+        level += [inner for item in lists for inner in item]
+        if not level:
+            return False
+    return True
+
+
+def reason_of(exc: ValueError | RecursionError) -> str:
+    """Say in one line why something could not be held."""
+    return first_problem(exc) if isinstance(exc, ValidationError) else " ".join(str(exc).split())
 
 
 def coding_world(turns: Sequence[Turn], *, task: str, tools: Sequence[ToolSpec] = (), cwd: Any = None) -> WorldSpec:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from worldline.formats.coding import other_parts, text_or_none
+from worldline.formats.coding import nested_deeply, other_parts, reason_of, text_or_none
 from worldline.formats.inspect_events import Step, message_steps, steps_of
 from worldline.formats.skeleton import (
     batch_note,
@@ -90,10 +90,14 @@ def sample_trajectories(
     if not isinstance(sample, dict) or not ("id" in sample or "messages" in sample or "events" in sample):
         yield file.skipped(f"{place}: a sample was expected")
         return
+    if nested_deeply(sample):
+        yield file.skipped(f"{place}: nested too deeply")
+        return
+    header = {} if nested_deeply(header) else header
     try:
         yield from list(_trajectories(sample, header, file, source))
     except (ValueError, RecursionError) as exc:
-        yield file.skipped(f"{place}: {exc}")
+        yield file.skipped(f"{place}: {reason_of(exc)}")
 
 
 def _trajectories(sample: JsonDict, header: JsonDict, file: InputFile, source: Source) -> Iterator[Trajectory]:
