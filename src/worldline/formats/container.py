@@ -6,6 +6,7 @@ that lie and everything that expands without end are refused as a whole. Links a
 
 from __future__ import annotations
 
+import errno
 import io
 import stat
 import tarfile
@@ -29,6 +30,8 @@ _HEADER_LIMIT = 16 << 20
 """Bytes of a tar that may pass between two members: its extended headers are held in memory."""
 _CHUNK = 1 << 18
 _NAME_LIMIT = 4_096
+_IMPOSSIBLE = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
+"""What a file system says of names that cannot stand side by side, or at all."""
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, LZMAError, OSError, EOFError, RuntimeError, ValueError, MemoryError)
 _TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, RecursionError, OverflowError, MemoryError)
 
@@ -116,15 +119,15 @@ class _Members:
         """
         self.announce(size)
         target = self._into.joinpath(*path.parts)
-        written = 0
         with boundary(FormatError, f"unpacking {shown(str(path))} from {self.file.name}", OSError, ValueError):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as handle:
-                while chunk := content.read(_CHUNK):
-                    written += len(chunk)
-                    if written > size:
-                        break
-                    handle.write(chunk)
+            try:
+                written = _copied(content, target, size)
+            except OSError as exc:
+                if exc.errno not in _IMPOSSIBLE:
+                    raise
+                raise self.file.error(
+                    f"the member {shown(str(path))[:80]!r} cannot be unpacked: {exc.strerror}"
+                ) from exc
         if written != size:
             raise self.file.error(f"the member {shown(str(path))[:80]!r} is not as long as it says")
 
@@ -139,6 +142,17 @@ class _Members:
             raise self.file.error(
                 f"expands to more than {self._bound:,} bytes", hint="unpack it yourself if you trust it"
             )
+
+
+def _copied(content: IO[bytes], target: Path, size: int) -> int:
+    """Copy a member to a new file; stop behind `size` bytes and return how many there were."""
+    written = 0
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("xb") as handle:
+        while written <= size and (chunk := content.read(_CHUNK)):
+            written += len(chunk)
+            handle.write(chunk)
+    return written
 
 
 def _unzip(members: _Members) -> Iterator[tuple[str, str]]:

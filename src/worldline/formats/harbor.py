@@ -13,7 +13,7 @@ from typing import Any
 from worldline.errors import FormatError
 from worldline.formats.catalog import get_format, recognise
 from worldline.formats.folder import InputFolder
-from worldline.formats.skeleton import mapping_of
+from worldline.formats.skeleton import mapping_of, number_of
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import JsonDict, Source, Trajectory
 
@@ -149,10 +149,10 @@ def _rewards(stage: InputFolder, result: JsonDict) -> JsonDict:
 
 def _rewarded(trajectory: Trajectory, rewards: JsonDict) -> Trajectory:
     """Put the reward called `reward`, or else the only one, on the last turn."""
-    value = rewards.get("reward", next(iter(rewards.values()), None) if len(rewards) == 1 else None)
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300 or not trajectory.turns:
+    value = number_of(rewards.get("reward", next(iter(rewards.values()), None) if len(rewards) == 1 else None))
+    if value is None or not trajectory.turns:
         return trajectory
-    last = trajectory.turns[-1].model_copy(update={"reward": float(value), "done": True})
+    last = trajectory.turns[-1].model_copy(update={"reward": value, "done": True})
     return trajectory.model_copy(update={"turns": (*trajectory.turns[:-1], last)})
 
 

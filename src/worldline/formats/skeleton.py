@@ -8,6 +8,7 @@ added, dropped or reordered since, the marks no longer fit and a new layout is m
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = [
     "fits",
     "mapping_of",
     "merged_text",
+    "number_of",
     "parts_text",
     "plain_json",
     "result_text",
@@ -89,6 +91,17 @@ def tool_definition(tool: ToolSpec) -> JsonDict:
 def mapping_of(value: Any) -> JsonDict:
     """Return `value` if it is an object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def number_of(value: Any) -> float | None:
+    """Return `value` if it is a number that a float can hold, otherwise None; true and false are no numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def parts_text(content: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from worldline.formats.folder import InputFolder
 from worldline.formats.pairing import TURN, Calls
-from worldline.formats.skeleton import mapping_of, merged_text, tool_specs, world_of
+from worldline.formats.skeleton import mapping_of, merged_text, number_of, tool_specs, world_of
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import Action, JsonDict, Source, ToolSpec, Trajectory, WorldSpec
 
@@ -115,9 +115,9 @@ def _trajectory(simulation: Any, results: JsonDict, source: Source, file: str) -
     places = calls.places()
     turns = calls.turns()
     indices = {part: places[number] for part, number in numbers.items() if number in places}
-    reward = mapping_of(simulation.get("reward_info")).get("reward")
-    if turns and isinstance(reward, int | float) and not isinstance(reward, bool) and abs(reward) < 1e300:
-        turns[-1] = turns[-1].model_copy(update={"reward": float(reward), "done": True})
+    reward = number_of(mapping_of(simulation.get("reward_info")).get("reward"))
+    if turns and reward is not None:
+        turns[-1] = turns[-1].model_copy(update={"reward": reward, "done": True})
     task_id = simulation.get("task_id")
     world = world_of(turns, task=task_text, tools=_tools(results))
     rest = {key: value for key, value in simulation.items() if key not in ("messages", "ticks")}

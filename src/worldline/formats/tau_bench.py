@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from worldline.formats.openai_chat import read_chat
-from worldline.formats.skeleton import mapping_of, world_of
+from worldline.formats.skeleton import mapping_of, number_of, world_of
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import Source, Trajectory
 
@@ -51,9 +51,9 @@ def _trajectory(episode: Any, source: Source, file: str) -> Trajectory:
         raise ValueError("an episode with a `traj` list of messages was expected")
     chat = read_chat(episode["traj"])
     turns = chat.turns
-    reward = episode.get("reward")
-    if turns and isinstance(reward, int | float) and not isinstance(reward, bool):
-        turns[-1] = turns[-1].model_copy(update={"reward": float(reward), "done": True})
+    reward = number_of(episode.get("reward"))
+    if turns and reward is not None:
+        turns[-1] = turns[-1].model_copy(update={"reward": reward, "done": True})
     task = mapping_of(mapping_of(episode.get("info")).get("task"))
     instruction = task.get("instruction")
     world = world_of(turns, task=chat.task).model_copy(
