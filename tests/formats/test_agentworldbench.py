@@ -240,6 +240,14 @@ def test_simulated_stays_simulated(tmp_path: Path) -> None:
     assert again.world.task == "t"
 
 
+def test_shell_commands_in_rows_need_no_screen(tmp_path: Path) -> None:
+    turn = Turn(action=Action(name="bash", arguments={"command": "ls"}), observation=Observation(text="a\n"))
+    item = Trajectory(source=Source.OBSERVED, world=WorldSpec(domain="terminal"), turns=(turn,))
+    (again,) = read_rows(list(rows_of(item)), tmp_path)
+    assert again.world.initial_state == {}
+    assert again.turns[0].action == turn.action
+
+
 def test_without_turns_there_are_no_rows() -> None:
     item = Trajectory(source=Source.OBSERVED, world=WorldSpec(domain="web"), turns=())
     assert list(rows_of(item)) == []

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
 
+from worldline.domains.terminal.keystrokes import KEYSTROKES_TOOL
 from worldline.errors import FormatError
 from worldline.formats.agentworld_system import system_prompt, tools_in
 from worldline.formats.agentworld_text import (
@@ -198,7 +199,7 @@ def _trajectory(chain: _Chain, source: Source, file: str) -> Trajectory:
     ordinal = f"~{chain.number}" if chain.number > 1 else ""
     return Trajectory(
         source=_own_source(row, source),
-        world=_world(row, task, turns[0].state_before),
+        world=_world(row, task, turns),
         turns=turns,
         family=f"agentworldbench-{row.domain}-{row.id}{ordinal}",
         origin={"format": "agentworldbench", "file": file, EVALUATION_ONLY: True},
@@ -227,25 +228,29 @@ def _usual(domain: str, number: int, state: str | None, body: tuple[str, str], t
     return default_parts(number, body, state, task if number == 1 and domain in _GUI else "")
 
 
-def _world(row: _Row, task: str, state: str | None) -> WorldSpec:
+def _world(row: _Row, task: str, turns: Sequence[Turn]) -> WorldSpec:
     return WorldSpec(
         domain=row.domain,
         task=task,
         tools=tools_in(row.system_str),
-        initial_state=_terminal_state(state) if row.domain == "terminal" else {},
+        initial_state=_terminal_state(turns) if row.domain == "terminal" else {},
         extra={"system_str": row.system_str} if row.system_str else {},
     )
 
 
-def _terminal_state(state: str | None) -> JsonDict:
-    """Read user, host and directory off the prompt line that is shown before the first action."""
-    line = (state or "").rstrip("\n").rsplit("\n", 1)[-1]
+def _terminal_state(turns: Sequence[Turn]) -> JsonDict:
+    """Read user, host and directory off the prompt line before the first action; keystrokes are typed at a screen."""
+    state: JsonDict = {}
+    line = (turns[0].state_before or "").rstrip("\n").rsplit("\n", 1)[-1]
     found = _PROMPT_LINE.fullmatch(line) if len(line) < _LONGEST_PROMPT else None
-    if found is None:
-        return {"screen": {}}
-    user, hostname, cwd = found.groups()
-    known = cwd.startswith("/") and ".." not in cwd.split("/") and "\0" not in cwd
-    return {"user": user, "hostname": hostname, **({"cwd": cwd} if known else {}), "screen": {}}
+    if found is not None:
+        state = {"user": found.group(1), "hostname": found.group(2)}
+        cwd = found.group(3)
+        if cwd.startswith("/") and ".." not in cwd.split("/") and "\0" not in cwd:
+            state["cwd"] = cwd
+    if any(turn.action.name == KEYSTROKES_TOOL for turn in turns):
+        state["screen"] = {}
+    return state
 
 
 def rows_of(trajectory: Trajectory, selected: Collection[int] | None = None) -> Iterator[JsonDict]:
