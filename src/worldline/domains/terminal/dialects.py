@@ -32,8 +32,8 @@ _COMMAND_TOOL = "bash"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _MOVES = frozenset(("cd", "pushd", "popd"))
 _OTHERWISE_WORDS = (
-    "ls dir git column ps tput clear reset stty tty less more man vi vim nano top watch history jobs fg bg read python3 "
-    "sqlite3 bc bash sh sleep wait exit"
+    "ls dir git column ps tput clear reset stty tty less more man vi vim nano top watch history jobs fg bg read "
+    "python3 sqlite3 bc bash sh sleep wait exit"
 )
 _SHOWN_OTHERWISE = frozenset(_OTHERWISE_WORDS.split())
 """Commands that answer a terminal otherwise than a pipe, or that take the terminal."""
