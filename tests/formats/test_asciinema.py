@@ -207,6 +207,20 @@ def test_huge_gaps_and_resizes(tmp_path: Path) -> None:
     assert cast.turns[-1].observation.text == "ab"
 
 
+def test_what_is_typed_at_a_password_prompt_is_left_out(tmp_path: Path) -> None:
+    login = [
+        [0.1, "o", "$ "],
+        [1, "i", "su\r"],
+        [1.1, "o", "su\r\nPassword: "],
+        [2, "i", "hun"],
+        [2.1, "i", "ter\x7f2\r"],
+    ]
+    (cast,) = cast_of(tmp_path, [*login, [3, "o", "\r\n# "], [4, "i", "id\r"], [5, "o", "id\r\n"]])
+    assert entries(cast) == [["su\n"], ["<hidden>", "BSpace", "<hidden>\n"], ["id\n"]]
+    assert "hunter" not in cast.model_dump_json()
+    assert cast.turns[1].extra == {"hidden": True}
+
+
 def test_nothing_but_a_header(tmp_path: Path) -> None:
     (cast,) = cast_of(tmp_path, [])
     assert cast.turns == ()

@@ -96,6 +96,13 @@ def test_lines_of_a_tree() -> None:
     assert [record["type"] for record in main.extra["claude_code"]["loose"]] == ["summary", "queue-operation"]
 
 
+def test_what_a_compacting_agent_holds_is_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "agent-acompact-1.jsonl"
+    path.write_text(FILES["agent-cycle.jsonl"].read_text("utf-8").replace('"beef"', '"acompact-1"'), "utf-8")
+    (agent,) = read_trajectories(path)
+    assert commands(agent) == [("true", 0.0), ("false", 0.0)]
+
+
 def test_cycles_end() -> None:
     (agent,), skipped = read_golden(FILES["agent-cycle.jsonl"])
     assert not skipped

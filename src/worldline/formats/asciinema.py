@@ -5,7 +5,8 @@ what was recorded; `origin["input"]` says which of these it was:
 
 - `recorded`: there are input events. A turn is a line up to Enter, or what was typed before a pause of two seconds in
   which something was written. Keys have their names; what the terminal itself answered to queries is left out and
-  noted in the turn's `extra`.
+  noted in the turn's `extra`. So is what was typed at a prompt for a password: the entry says `<hidden>`, the turn
+  `extra["hidden"]`.
 - `recovered`: only output was recorded, but prompts can be told. Where a line was echoed at a prompt that comes up
   more than once, key by key, and ended by a newline of its own, the action is that line (as it stood when Enter was
   pressed: keys that edited it are lost) and the turn says `extra["input"] = "recovered"`. Anything less clear is

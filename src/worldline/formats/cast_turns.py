@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from worldline.domains.terminal.keystrokes import MAX_DURATION
+from worldline.domains.terminal.keystrokes import MAX_DURATION, NAMED_KEYS
 from worldline.formats.cast_keys import REPORTS, key_entries
 from worldline.formats.cast_screen import CastScreen
 from worldline.types import JsonDict
@@ -23,6 +23,9 @@ _AT_PROMPT = 0.05
 _PROMPT = re.compile(r"(?:(?P<lead>[\w.@~-]{0,64}).{0,200}?)(?P<sign>[$#>❯➜»λ]|(?<!\d)%) \Z")
 _ECHOED, _COMPLETED = 3, 8
 """Characters that an echo may show, and those of a line that may have come by completion."""
+_PASSWORD = re.compile(r"(?i:pass(?:word|phrase|code)|\bPIN)\b[^:\n]{0,80}:\s*\Z")
+_HIDDEN = "<hidden>"
+"""Stands for what was typed at a prompt for a password."""
 _NEWLINE = re.compile(r"\r*\n")
 _AREA = 100_000
 """Most places of a terminal."""
@@ -166,6 +169,8 @@ class _Typed(_Cutter):
         self._pieces: list[str] = []
         self._last = 0.0
         self._written = False
+        self._hidden = False
+        """Whether the turn's keys answer a prompt for a password."""
 
     def output(self, event: CastEvent, wait: float) -> None:
         super().output(event, wait)
@@ -184,6 +189,7 @@ class _Typed(_Cutter):
         if self.turn is None or ended or (gap >= _PAUSE and self._written):
             self._close(event.time)
             self.begin(CastTurn(event.time))
+            self._hidden = _PASSWORD.search(self.screen.around_cursor()[0]) is not None
         elif gap >= _TYPING:
             self._enter(event.time)
         self._pieces.append(data)
@@ -194,6 +200,9 @@ class _Typed(_Cutter):
         if self.turn is None or not self._pieces:
             return
         texts = key_entries(self._pieces)
+        if self._hidden:
+            self.turn.extra["hidden"] = True
+            texts = [text if text in NAMED_KEYS else _HIDDEN + "\n" * text.endswith("\n") for text in texts]
         self.turn.entries += [(text, 0.0) for text in texts[:-1]]
         self.turn.entries += [(text, _seconds(time - self._last)) for text in texts[-1:]]
         self._pieces = []

@@ -8,7 +8,7 @@ A file is one session. Its records hang together by `uuid` and `parentUuid`, thr
 - Each branch that was left by going back in the conversation: its own turns, after those it shares with the main
   line, which count nothing in training (`train` 0).
 - Each sub-agent (`isSidechain`), told apart by `agentId` or, where there is none, by the root of its records; these
-  are taken in file order.
+  are taken in file order. What an agent that compacts the session holds is a copy, with `train` 0.
 
 Lines with the same `message.id` are one message, so calls made at once form a batch wherever their results hang.
 A call without a result is no turn. A result in which the user refused or interrupted the call says nothing about
@@ -45,6 +45,8 @@ _SPOKEN = ("user", "assistant")
 _REFUSED = ("The user doesn't want to proceed with this tool use", "[Request interrupted by user")
 _NO_TASK = ("<command-", "<local-command-", "Caveat: ", "[Request interrupted", "<system-reminder>", "<bash-")
 _CUT = "<persisted-output>"
+_COMPACTING = "acompact"
+"""How the ids of agents begin that sum up the session: their records are a copy of it."""
 
 
 @dataclass(slots=True)
@@ -156,7 +158,8 @@ def _trajectories(session: _Session, file: InputFile, source: Source) -> Iterato
         note = {"branch": number, "shared": sum(_is_call(node) for node in shared)}
         yield from _built(session, [*shared, *branch], results, file, source, note, untrained=len(shared))
     for name, nodes in _side_lines(session.side).items():
-        yield from _built(session, nodes, results, file, source, name)
+        copied = len(nodes) if str(name).startswith(_COMPACTING) else 0
+        yield from _built(session, nodes, results, file, source, name, untrained=copied)
 
 
 def _results(nodes: list[Node]) -> dict[str, deque[_Result]]:
