@@ -199,6 +199,13 @@ class _Pairing:
             self.answers[last] = (place, answer)
 
 
+def _same(event: JsonDict, other: JsonDict) -> bool:
+    try:
+        return event == other
+    except RecursionError:  # nested as deeply as JSON may be
+        return False
+
+
 def _paired(events: list[JsonDict]) -> _Pairing:
     pairing = _Pairing()
     seen: dict[str, JsonDict] = {}
@@ -207,7 +214,7 @@ def _paired(events: list[JsonDict]) -> _Pairing:
         if dialect is None:
             continue
         name = repr(event.get("id"))
-        if "id" in event and seen.setdefault(name, event) is not event and seen[name] == event:
+        if "id" in event and seen.setdefault(name, event) is not event and _same(seen[name], event):
             continue  # the same event logged twice
         if (asked := dialect.asked(event, place)) is not None:
             pairing.ask(asked)
@@ -261,7 +268,7 @@ def _turns(events: list[JsonDict], pairing: _Pairing) -> tuple[list[Turn], set[i
                 observation=answer.observation,
                 thought=asked.thought,
                 timestamp=asked.timestamp,
-                extra={**extra, **asked.extra, **answer.extra},
+                extra={**answer.extra, **asked.extra, **extra},
             )
         )
         used |= {asked.place, place}

@@ -18,8 +18,6 @@ _ADDED = ("security_risk", "summary")
 """Arguments that the SDK asks of the model for its own use."""
 _UNFINISHED = -1
 """Exit code of a command that still runs, or of none."""
-
-
 _SDK_KNOWN = frozenset(
     {"id", "timestamp", "source", "kind", "thought", "reasoning_content", "action", "tool_name", "tool_call_id"}
     | {"tool_call", "llm_response_id", "observation", "action_id", "error", "extended_content", *_ADDED}
@@ -88,10 +86,10 @@ def _says(item: Any) -> bool:
     return not (item is None or item is False or item in ("", [], {}))
 
 
-def _rest(event: JsonDict, known: frozenset[str]) -> JsonDict:
+def _rest(event: JsonDict, known: frozenset[str], name: str) -> JsonDict:
     """Return the fields of an event that have no place of their own, as far as something is in them."""
     found = {key: item for key, item in event.items() if key not in known and _says(item)}
-    return {"event": found} if found else {}
+    return {name: found} if found else {}
 
 
 def _text(value: Any) -> str | None:
@@ -125,7 +123,7 @@ class _Sdk:
         own = tool in _OWN_TOOLS or kind in ("ThinkAction", "FinishAction", "TaskTrackerAction")
         delegates = tool in _DELEGATES or kind in ("DelegateAction", "TaskAction", "WorkflowAction")
         action, extra = self._action(event, tool)
-        extra = {key: event[key] for key in _ADDED if _says(event.get(key))} | extra | _rest(event, _SDK_KNOWN)
+        extra = {key: event[key] for key in _ADDED if _says(event.get(key))} | extra | _rest(event, _SDK_KNOWN, "event")
         if _text(event.get("reasoning_content")):
             extra["reasoning_content"] = event["reasoning_content"]
         return Asked(
@@ -160,7 +158,7 @@ class _Sdk:
         match event["kind"]:
             case "ObservationEvent":
                 observation, extra = self._observation(mapping_of(event.get("observation")))
-                extra |= _rest(event, _SDK_KNOWN)
+                extra |= _rest(event, _SDK_KNOWN, "answer_event")
                 if event.get("extended_content"):
                     extra["extended_content"] = event["extended_content"]
                 return Answer(names, observation, extra)
@@ -249,7 +247,7 @@ class _Older:
         plain = {key: item for key, item in args.items() if key not in _V0_OWN_ARGS}
         name = _text(call.get("function_name")) or _V0_ACTIONS.get(kind, kind)
         own = {key: item for key, item in args.items() if key in _V0_OWN_ARGS and key != "thought" and item}
-        extra: JsonDict = {**({"args": own} if own else {}), **_rest(event, _OLDER_KNOWN)}
+        extra: JsonDict = {**({"args": own} if own else {}), **_rest(event, _OLDER_KNOWN, "event")}
         if event.get("source") != "agent":
             extra["by"] = event["source"]
         several = call.get("total_calls_in_response")
@@ -278,7 +276,7 @@ class _Older:
         metadata = mapping_of(extras.get("metadata"))
         code = extras.get("exit_code", metadata.get("exit_code")) if kind == "run" else None
         rest = {key: item for key, item in extras.items() if key not in ("command", "code", "exit_code", "content")}
-        extra = {key: item for key, item in rest.items() if _says(item)} | _rest(event, _OLDER_KNOWN)
+        extra = {key: item for key, item in rest.items() if _says(item)} | _rest(event, _OLDER_KNOWN, "answer_event")
         observation = _ended(merged_text(event.get("content")), code, True if kind == "error" else None)
         return Answer(names, observation, extra | ({"kind": "error"} if kind == "error" else {}))
 
