@@ -13,6 +13,7 @@ from worldline.kernels.screen.programs.pagers import less_program, page
 from worldline.kernels.screen.programs.python_programs import python_program
 from worldline.kernels.screen.programs.scripts import file_program, shell_program
 from worldline.kernels.screen.programs.sqlite import sqlite_program
+from worldline.kernels.screen.programs.vim_command import vim_program
 
 __all__ = ["PROGRAMS", "Host", "Operator", "Program", "Run", "Shown", "Starter", "find_program", "page"]
 
@@ -22,6 +23,7 @@ PROGRAMS: Mapping[str, Starter] = {
     **dict.fromkeys(("python3", "python3.11"), python_program),
     **dict.fromkeys(("less", "pager"), less_program),
     "more": more_program,
+    **dict.fromkeys(("vi", "vim"), vim_program),
     "nano": nano_program,
     "bc": bc_program,
     "sqlite3": sqlite_program,
