@@ -6,6 +6,7 @@
  *   - the wall clock stands still at the session's virtual time; the monotonic clocks run on, so that waiting works;
  *   - file times that the kernel stamped since the box started are shown as the virtual time of that moment;
  *   - what programs ask to sleep is added up, which tells the recorder by how much the virtual clock moves on;
+ *   - where the recorder keeps an exact time (a terminal), the clock shows at least the moment at which a sleep ended;
  *   - directories on tmpfs show the size they have on ext4;
  *   - `uname` tells of another kernel where the recorder put one in.
  *
@@ -31,10 +32,10 @@
 #define SECOND 1000000000LL
 
 struct entry { int64_t real_ns, virtual_s; };
-struct table { int64_t count, pad; struct entry entry[ENTRIES]; };
+struct table { int64_t count, exact_ns; struct entry entry[ENTRIES]; }; /* exact_ns: 0 where none is kept */
 
 static const struct table *table;
-static int64_t *slept;
+static int64_t *slept; /* nanoseconds asked for, and the latest moment at which a sleep ended */
 
 __attribute__((constructor)) static void worldline_clock_open(void)
 {
@@ -46,7 +47,7 @@ __attribute__((constructor)) static void worldline_clock_open(void)
     }
     fd = open(SLEPT_FILE, O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
-        void *p = mmap(0, sizeof *slept, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *p = mmap(0, 2 * sizeof *slept, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (p != MAP_FAILED) slept = p;
         close(fd);
     }
@@ -58,6 +59,10 @@ static int frozen(int64_t *seconds)
     int64_t n = table ? table->count : 0;
     if (n < 1) return 0;
     *seconds = table->entry[n - 1].virtual_s;
+    if (table->exact_ns && slept) {
+        int64_t ended = __atomic_load_n(slept + 1, __ATOMIC_RELAXED) / SECOND;
+        if (ended > *seconds) *seconds = ended;
+    }
     return 1;
 }
 
@@ -107,30 +112,60 @@ static void note_sleep(int64_t ns)
 
 static int64_t nanoseconds(const struct timespec *ts) { return ts->tv_sec * SECOND + ts->tv_nsec; }
 
+/* The moment at which a sleep that begins now will end, or 0. */
+static int64_t end_of_sleep(int64_t ns)
+{
+    int64_t now, ended;
+    if (!table || !slept || !(now = __atomic_load_n(&table->exact_ns, __ATOMIC_RELAXED)) || ns < 0) return 0;
+    ended = __atomic_load_n(slept + 1, __ATOMIC_RELAXED);
+    return (ended > now ? ended : now) + ns;
+}
+
+static void sleep_ended(int64_t moment)
+{
+    int64_t seen;
+    if (!moment) return;
+    seen = __atomic_load_n(slept + 1, __ATOMIC_RELAXED);
+    while (seen < moment && !__atomic_compare_exchange_n(slept + 1, &seen, moment, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
+    int64_t end = wanted ? end_of_sleep(nanoseconds(wanted)) : 0;
+    int result;
     if (wanted) note_sleep(nanoseconds(wanted));
-    return syscall(SYS_nanosleep, wanted, left);
+    result = syscall(SYS_nanosleep, wanted, left);
+    if (!result) sleep_ended(end);
+    return result;
 }
 
 int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, struct timespec *left)
 {
     struct timespec now, relative;
+    int64_t end = 0;
+    int result;
     if (wanted && (flags & TIMER_ABSTIME)) {
         int64_t ns;
         clock_gettime(id, &now);
         ns = nanoseconds(wanted) - nanoseconds(&now);
-        note_sleep((ns + 9999999) / 10000000 * 10000000); /* some of it has passed since the moment was chosen */
+        ns = (ns + 9999999) / 10000000 * 10000000; /* some of it has passed since the moment was chosen */
+        note_sleep(ns);
+        end = end_of_sleep(ns);
         if (id == CLOCK_REALTIME) { /* a moment of the frozen clock: wait for the distance to it */
             if (ns < 0) ns = 0;
             relative.tv_sec = ns / SECOND;
             relative.tv_nsec = ns % SECOND;
-            return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &relative, 0) ? errno : 0;
+            if (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &relative, 0)) return errno;
+            sleep_ended(end);
+            return 0;
         }
     } else if (wanted) {
         note_sleep(nanoseconds(wanted));
+        end = end_of_sleep(nanoseconds(wanted));
     }
-    return syscall(SYS_clock_nanosleep, id, flags, wanted, left) ? errno : 0;
+    result = syscall(SYS_clock_nanosleep, id, flags, wanted, left);
+    if (!result) sleep_ended(end);
+    return result ? errno : 0;
 }
 
 unsigned int sleep(unsigned int seconds)

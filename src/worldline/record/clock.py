@@ -77,7 +77,7 @@ class FrozenClock:
     def __init__(self, directory: Path, start: datetime, owner: int | None) -> None:
         now, slept = directory / "now", directory / "slept"
         now.write_bytes(bytes(_SIZE))
-        slept.write_bytes(bytes(8))
+        slept.write_bytes(bytes(16))
         now.chmod(0o644)
         slept.chmod(0o644)
         if owner is not None:
@@ -85,6 +85,7 @@ class FrozenClock:
         self._now = _map(now)
         self._slept = _map(slept)
         self._count = 0
+        self._exact = 0
         self._pool = 0
         self._seen = 0
         self._start = self._virtual = int(start.timestamp())
@@ -103,7 +104,7 @@ class FrozenClock:
         index = min(self._count, _ENTRIES - 1)  # a session that sleeps more often keeps only the latest moment
         _ENTRY.pack_into(self._now, _HEADER.size + index * _ENTRY.size, moment, self._virtual)
         self._count = index + 1
-        _HEADER.pack_into(self._now, 0, self._count, 0)
+        _HEADER.pack_into(self._now, 0, self._count, self._exact)
 
     def advance(self, elapsed: float) -> int:
         """Move the clock on by the whole seconds that a command slept; call it when the command is over.
@@ -131,7 +132,12 @@ class FrozenClock:
         return seconds
 
     def reach(self, seconds: float) -> None:
-        """Show the whole seconds of a time since the start; the clock never goes back."""
+        """Show the whole seconds of a time since the start; the clock never goes back.
+
+        From the first call on, a sleep that ends moves the clock to the moment of its end at once.
+        """
+        self._exact = self._start * _NS + max(1, int(seconds * _NS))
+        _HEADER.pack_into(self._now, 0, self._count, self._exact)
         moment = self._start + int(seconds + 1e-6)
         if moment > self._virtual:
             self._virtual = moment

@@ -12,6 +12,7 @@ from copy import copy
 from typing import Any
 
 import pyte
+from pyte.screens import wcwidth
 
 __all__ = ["Emulator"]
 
@@ -77,6 +78,13 @@ class _Screen(pyte.Screen):
         if how != 3:  # 3 erases what scrolled away, not the screen
             super().erase_in_display(how, *args, **kwargs)
 
+    def whole_cells(self) -> None:
+        """Blank a wide letter whose second half was overwritten, as a terminal does."""
+        for line in self.buffer.values():
+            for column in [x for x, cell in line.items() if cell.data == ""]:
+                if wcwidth(line[column - 1].data[:1] or " ") != 2:
+                    line[column] = line[column]._replace(data=" ")
+
     def scroll_up(self, count: int = 1) -> None:
         self._scroll(count, self.index, bottom=True)
 
@@ -136,4 +144,5 @@ class Emulator:
 
     def rows(self) -> list[str]:
         """The rows of the screen from the top, without blanks at their ends."""
+        self._screen.whole_cells()
         return [row.rstrip() for row in self._screen.display]

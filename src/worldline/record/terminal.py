@@ -68,7 +68,8 @@ class _TerminalBox(Box):
             arguments.write_text("".join(f"{option}\0" for option in options))
         opening = 'exec 3<"$1" 4<"$2"; rm "$1" "$2"; shift 2; exec "$@"'
         # what this process ignores (Python SIGPIPE, a worker SIGINT) the box must not
-        command = ["/usr/bin/env", "--default-signal", "/usr/bin/bash", "--norc", "--noprofile", "-c", opening, "box"]
+        command = ["/usr/bin/nice", "-n", str(-os.nice(0))] if os.nice(0) else []
+        command += ["/usr/bin/env", "--default-signal", "/usr/bin/bash", "--norc", "--noprofile", "-c", opening, "box"]
         command += [str(archive), str(arguments)]
         command += [*launch, "--args", "4", *self._inner("3", "-", "-")]
         self.pane = (PtyPane if self.emulation == "pyte" else TmuxPane)(command, self.screen)
@@ -188,6 +189,7 @@ class RealTerminal:
             raise SessionError("the shell has ended", hint="start another session")
         begin, passed, overrun = time.monotonic(), self._passed, None
         for entry in keys:
+            self._box.clock.reach(self._passed)
             self._box.pane.send(entry)
             wait = _Wait(self, entry.duration)
             overrun = wait.run() or overrun

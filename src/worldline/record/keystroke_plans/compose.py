@@ -29,7 +29,7 @@ _TRIES = 12
 _Entry = JsonDict
 
 
-def generate(seed: int) -> Iterator[KeystrokePlan]:
+def generate(seed: int, count: int | None = None) -> Iterator[KeystrokePlan]:
     """Yield the plans of all families, the same for the same seed.
 
     No shell line stands in two splits, trivial ones apart: a session that would repeat another split's line is composed
@@ -37,11 +37,13 @@ def generate(seed: int) -> Iterator[KeystrokePlan]:
 
     Args:
         seed: Seed of every choice.
+        count: About how many sessions; every family yields at least one. None: what the family files say.
     """
+    scale = 1.0 if count is None else count / sum(family.sessions for family in families())
     claimed: dict[str, Split] = {}
     for family in families():
         split = split_of(family.name)
-        for number in range(family.sessions):
+        for number in range(max(1, round(family.sessions * scale))):
             plans = (compose(family, Random(f"{seed}:{family.name}:{number}:{attempt}")) for attempt in range(_TRIES))
             plan = min(plans, key=lambda plan: sum(claimed.get(line, split) != split for line in _lines(plan)))
             for line in _lines(plan):
