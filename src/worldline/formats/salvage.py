@@ -23,14 +23,17 @@ def whole_or_part(file: InputFile, whole_list: Callable[[Any], bool]) -> Iterato
     Where the file is one JSON object that breaks off or is damaged, what is complete before that place comes as a
     record, followed by the notice. A text that the break goes through is left out.
     """
-    first = True
-    for item in file.values(whole_list):
-        if first and isinstance(item, SkippedRecord):
-            value = _before_break(file)
-            if value:
-                yield Record(1, value)
-        first = False
-        yield item
+    items = file.values(whole_list)
+    first = next(items, None)
+    if first is None:
+        return
+    second = next(items, None)
+    if isinstance(first, SkippedRecord) and second is None and (value := _before_break(file)):
+        yield Record(1, value)
+    yield first
+    if second is not None:
+        yield second
+    yield from items
 
 
 def _before_break(file: InputFile) -> Any:
