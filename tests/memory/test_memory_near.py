@@ -101,6 +101,12 @@ def test_what_follows_from_a_value_and_the_session_s_own_values():
     assert hit.observation.text == "/home/bo/work/core/new.py: by bo on den, see core, new.pyc and /home/bo, new\n"
 
 
+def test_values_that_stay_protect_what_lies_inside_them():
+    memory = Memory([recorded("cp aa.txt aa", out="aa.txt to aa\n")])
+    hit = near(memory, "cp aa.txt bb")
+    assert hit is not None and hit.observation.text == "aa.txt to bb\n"
+
+
 def test_facts_of_another_session_are_no_answer():
     memory = Memory([recorded("wc -l a.txt", out="17 a.txt\n")])
     assert near(memory, "wc -l b.txt") is None

@@ -18,7 +18,7 @@ from worldline.types import Observation
 __all__ = ["DiskStore", "connect"]
 
 _CACHE_KIB = 64 * 1024
-_ANSWERS_LIMIT = 2000
+_ANSWERS_LIMIT = 500
 """How many answers to one action are looked at: what was recorded oftener than that is voted on by the first."""
 _ROW = (
     "SELECT t.turn, t.footprint, t.state, t.presence, t.observation, a.action, a.domain, s.environment, s.content,"

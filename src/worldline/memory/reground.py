@@ -26,7 +26,7 @@ class Substitution:
     """What replaces what."""
 
     values: Mapping[str, str]
-    """Recorded value to the asking session's; equal ones are left out."""
+    """Recorded value to the asking session's."""
     ambiguous: frozenset[str]
     """Recorded values that would have to become two different ones."""
 
@@ -133,7 +133,8 @@ def align(recorded: Shape, asked: Shape, then: Mapping[str, str], now: Mapping[s
         if key in then and key in now and then[key] not in own:
             pair(then[key], now[key])
     ambiguous = frozenset(old for old, news in found.items() if len(news) > 1)
-    values = {old: next(iter(news)) for old, news in found.items() if len(news) == 1 and old not in news}
+    # Values that stay are kept too: what lies inside one (`a` in `a.txt`) must not be replaced.
+    values = {old: next(iter(news)) for old, news in found.items() if len(news) == 1}
     return Substitution(values, ambiguous)
 
 
