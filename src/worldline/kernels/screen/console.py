@@ -7,6 +7,7 @@ import re
 from worldline.domains.terminal.ps1 import Surrounds, decode, prompt_width
 from worldline.domains.terminal.state import ScreenSpec, TerminalState
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
+from worldline.kernels.screen.completing import complete
 from worldline.kernels.screen.driver import LineDriver
 from worldline.kernels.screen.history import EventNotFound, joined
 from worldline.kernels.screen.lines import LineEditor, parted_keys
@@ -73,6 +74,7 @@ class Console:
             offset = 0
         state.display.write(shown)
         state.editor = LineEditor(prompt_width(shown) % state.display.columns, state.display.columns, offset)
+        state.editor.shown = shown.rpartition("\n")[2]
 
     def _prompt_command(self, command: str) -> None:
         status = self.shell.settled.status
@@ -168,8 +170,10 @@ class Console:
         if task is None or task.program is None or task.wake is not None or state.editor is not None:
             return
         if not task.program.raw and task.program.readline:
-            column = state.display.column
-            state.editor = LineEditor(column % state.display.columns, state.display.columns)
+            column = state.display.column % state.display.columns
+            state.editor = LineEditor(column, state.display.columns)
+            state.editor.shown = state.display.line(state.display.row).ljust(column)[:column]
+            state.editor.tabs = True
 
     # --- keys for a line editor
 
@@ -193,7 +197,7 @@ class Console:
                 self._signal(key)
             return
         history = state.history if task is None else state.program_history
-        state.display.feed(editor.key(key, history.lines))
+        state.display.feed(self._pressed(editor, key, history.lines))
         if editor.unsure:
             self.runner.doubt(editor.unsure)
             if key == "\t" or editor.unsure.startswith("the key"):
@@ -213,6 +217,17 @@ class Console:
                 assert task.program is not None
                 self.runner.show(task, task.program.end_of_input(self.runner.host))
                 self._after_program()
+
+    def _pressed(self, editor: LineEditor, key: str, lines: list[str]) -> str:
+        """What a line editor writes for a key; Tab and C-l need more than the line."""
+        if key == "\t" and self.state.task is None and not editor.searching:
+            self.runner.features.add("completion")
+            shown = complete(editor, self.runner)
+            if shown is not None:
+                return shown
+        if key == "\x0c" and not editor.searching:
+            return "\x1b[H\x1b[2J" + editor.again()
+        return editor.key(key, lines)
 
     def _feed_line(self, line: str) -> None:
         task = self.state.task
@@ -260,7 +275,10 @@ class Console:
             return
         run = self.runner.execute("exit")
         state.display.write(run.text, run.why)
-        state.ended = True
+        self.runner.exited = False
+        self.runner.shell_ended(run.status)
+        if not state.ended:
+            self.runner.finish()
 
     # --- lines for the shell
 

@@ -119,6 +119,7 @@ class TerminalHost:
         display = executor.state.display
         self.columns: int = display.columns
         self.lines: int = display.lines
+        self.row: int = display.row
         self.cwd: str = executor.shell.settled.cwd
 
     def read(self, path: str) -> bytes:

@@ -51,6 +51,17 @@ class LineEditor:
     """C-d on an empty line."""
     held: str = ""
     """An Escape, or C-v, that changes the next key."""
+    shown: str = ""
+    """The last line of the prompt as it is written."""
+    tabs: bool = False
+    """Tab at the start of a line stands for itself (Python's prompt)."""
+    tabbed: bool = False
+    """The last key was a Tab that completed nothing: another one lists the choices."""
+    searching: bool = False
+    """C-r was pressed: letters look for lines of the history."""
+    sought: str = ""
+    place: int = -1
+    """Index of the history line that was found."""
     killing: bool = False
     """The last key killed text, so that another kill adds to it."""
 
@@ -70,6 +81,13 @@ class LineEditor:
             self.held = key
             return ""
         key = _SEQUENCES.get(key, key)
+        self.tabbed = False
+        if self.searching:
+            return self._search(key, history)
+        if key == "\x12":
+            self.searching, self.sought, self.place = True, "", len(history)
+            self.edited[-1] = self.text
+            return self._search("", history)
         if key in ("\r", "\n"):
             self.accepted = True
             return self._leave() + "\r\n"
@@ -80,6 +98,9 @@ class LineEditor:
         if len(key) == 1 and (key >= " " and key != "\x7f"):
             self._remember(before)
             return self._insert(key)
+        if key == "\t" and self.tabs and not self.text[: self.point].strip():
+            self._remember(before)
+            return self._changed(self.text[: self.point] + key + self.text[self.point :], self.point + 1)
         if key == "\t":
             self.unsure = "completion"
             return ""
@@ -158,6 +179,48 @@ class LineEditor:
         self.undone.clear()
         return self._changed(text, len(text))
 
+    def _search(self, key: str, history: list[str]) -> str:
+        """A key of an incremental search backwards through the history."""
+        if key == "\x07":
+            self.searching = False
+            shown = len(self.text)
+            self.text = self.edited.pop(-1, "")
+            self.point = len(self.text)
+            return self._redrawn(shown)
+        if key in ("\x7f",):
+            self.sought, self.place = self.sought[:-1], len(history)
+        elif key == "\x12":
+            self.place -= 1
+        elif len(key) == 1 and key >= " ":
+            self.sought += key
+        elif key:
+            self.searching = False
+            if 0 <= self.place < len(history):
+                self.recall = self.place
+            return self._redrawn(len(self.text)) + self.key(key, history)
+        start = min(self.place, len(history) - 1)
+        found = next((index for index in range(start, -1, -1) if self.sought and self.sought in history[index]), None)
+        failed = bool(self.sought) and found is None
+        if found is not None:
+            self.place, self.text = found, history[found]
+            self.point = self.text.rindex(self.sought)
+        head = f"({'failed ' if failed else ''}reverse-i-search)`{self.sought}': "
+        if len(head) + len(self.text) >= self.columns:
+            self.unsure = "a search in a line that wraps"
+        return f"\r\x1b[J{head}{self.text}\r\x1b[{len(head) + self.point}C"
+
+    def _redrawn(self, shown: int) -> str:
+        """The prompt and the line again, in place of a search that showed so many letters."""
+        if max(self.prompt + len(self.text), shown + 30) >= self.columns:
+            self.unsure = "a search in a line that wraps"
+        return f"\r\x1b[J{self.again()}"
+
+    def again(self) -> str:
+        """The prompt and the line, written from the start of a row."""
+        end = self._cell(len(self.text))
+        full = " \r" if end and end % self.columns == 0 else ""
+        return self.shown + _shown(self.text) + full + self._move(end, self._cell(self.point))
+
     # --- what is drawn
 
     def _insert(self, key: str) -> str:
@@ -177,7 +240,9 @@ class LineEditor:
         cell = self.prompt
         for letter in self.text[:point]:
             wide = wcwidth(letter) if letter >= " " else 0
-            if letter == "\n":
+            if letter == "\t":
+                cell += 8 - cell % 8
+            elif letter == "\n":
                 cell = (cell // self.columns + 1) * self.columns
             elif letter < " ":
                 cell += 2
@@ -234,7 +299,7 @@ class LineEditor:
 
 def _shown(text: str) -> str:
     """Text as readline shows it: control characters by their names, a newline as one."""
-    return "".join("\r\n" if c == "\n" else f"^{chr(ord(c) + 64)}" if c < " " else c for c in text)
+    return "".join("\r\n" if c == "\n" else c if c == "\t" else f"^{chr(ord(c) + 64)}" if c < " " else c for c in text)
 
 
 def _word_start(text: str, point: int) -> int:

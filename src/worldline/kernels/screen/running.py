@@ -10,6 +10,7 @@ from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Oth
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.builtins import BUILTINS, written
 from worldline.kernels.screen.host import Executor
+from worldline.kernels.screen.nesting import begin, end, starts_shell
 from worldline.kernels.screen.programs import PROGRAMS, find_program
 from worldline.kernels.screen.programs.base import Operator, Program, Shown
 from worldline.kernels.screen.reading import ReadLine
@@ -232,7 +233,17 @@ class Runner(Executor):
             if task.script is not None or task.background:
                 self.leave(task, run.status)
             else:
-                self.state.ended = True
+                task.frames.clear()
+                self.shell_ended(run.status)
+
+    def shell_ended(self, status: int) -> None:
+        """The shell that is typed at is over; the one around it goes on, if there is one."""
+        if not self.state.levels:
+            self.state.ended = True
+            return
+        doubt = end(self, status)
+        if doubt:
+            self.doubt(doubt)
 
     def _tell(self, task: Task, text: str) -> None:
         """Tell of jobs that ended, as the shell does after each program that it has waited for."""
@@ -378,7 +389,12 @@ class Runner(Executor):
             return
         found: Program | None = None if task.background or not words[0] else find_program(words, self.host)
         if found is None and words[0] in ("bash", "sh", "dash") and not task.background and _bare_shell(words):
-            self.lose("a shell inside the shell")
+            if not starts_shell(words) or task.script is not None:
+                self.lose("a shell inside the shell")
+                return
+            begin(self, words)
+            task.frames.clear()
+            self.features.add("shell")
             return
         if found is None:
             if not self._script(task, text, words):

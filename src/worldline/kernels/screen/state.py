@@ -12,7 +12,17 @@ from worldline.kernels.screen.jobs import JobTable
 from worldline.kernels.screen.lines import LineEditor
 from worldline.kernels.screen.tasks import Task
 
-__all__ = ["State"]
+__all__ = ["Level", "State"]
+
+
+@dataclass(slots=True)
+class Level:
+    """A shell that waits for one that was started at its prompt."""
+
+    outer: bytes
+    """The shell's own state."""
+    history: History
+    jobs: JobTable
 
 
 @dataclass(slots=True)
@@ -37,6 +47,8 @@ class State:
     task: Task | None = None
     """What runs in the foreground."""
     jobs: JobTable = field(default_factory=JobTable)
+    levels: list[Level] = field(default_factory=list)
+    """Shells around the one that is typed at, the outermost first."""
     queue: str = ""
     """Keys that were typed when nobody read; not shown yet."""
     echo: bool = True
@@ -55,7 +67,9 @@ class State:
     def copy(self) -> State:
         """Return an independent copy."""
         twin = replace(self, display=self.display.copy())
-        twin.editor, twin.driver, twin.task, twin.jobs = deepcopy((self.editor, self.driver, self.task, self.jobs))
+        twin.editor, twin.driver, twin.task, twin.jobs, twin.levels = deepcopy(
+            (self.editor, self.driver, self.task, self.jobs, self.levels)
+        )
         twin.history = History(list(self.history.lines), self.history.first)
         twin.program_history = History(list(self.program_history.lines), self.program_history.first)
         twin.pending, twin.pending_kinds = list(self.pending), list(self.pending_kinds)

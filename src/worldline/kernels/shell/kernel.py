@@ -21,6 +21,7 @@ from worldline.kernels.shell.absorb import (
     taint_written,
 )
 from worldline.kernels.shell.access import unsimulated
+from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.builtins.shared.textio import restore
 from worldline.kernels.shell.files import KernelFiles
 from worldline.kernels.shell.machine import Limits, Machine, environment
@@ -377,6 +378,12 @@ class ShellKernel:
         state = self._ready().shell_state()
         return state.variables.get(name, state.env.get(name))
 
+    def unexported(self) -> list[str]:
+        """Names of the variables that programs do not get, without those that every shell has."""
+        self.reject()
+        exported = self._ready().shell_state().env
+        return sorted(name for name in self._variables() if name not in exported)
+
     def read_file(self, path: str) -> bytes:
         """Read a file as the session's user; a relative path is taken from the working directory.
 
@@ -385,7 +392,11 @@ class ShellKernel:
             Unknown: Its content is not known.
         """
         self.reject()
-        return restore(self._files(self._settled.table).read(path))
+        step = self._step(self._settled.table)
+        data = self._files(step).read(path)
+        if step.trace.doubts:
+            raise Unknown(step.trace.doubts[0])
+        return restore(data)
 
     def write_file(self, path: str, data: bytes) -> None:
         """Write a file as the session's user.
@@ -396,13 +407,16 @@ class ShellKernel:
         """
         self.reject()
         table = self._settled.table.copy()
-        self._files(table).write(path, data)
+        self._files(self._step(table)).write(path, data)
         self._settled = replace(self._settled, table=table)
 
-    def _files(self, table: Table) -> KernelFiles:
-        machine, settled = self._ready(), self._settled
-        step = Step(self.state, table, machine.stamps, settled.clock, umask=settled.umask, suspects=frozenset())
-        return step.files(machine.vfs, settled.cwd)
+    def _step(self, table: Table) -> Step:
+        settled = self._settled
+        stamps = self._ready().stamps
+        return Step(self.state, table, stamps, settled.clock, umask=settled.umask, suspects=frozenset())
+
+    def _files(self, step: Step) -> KernelFiles:
+        return step.files(self._ready().vfs, self._settled.cwd)
 
     # --- copies
 

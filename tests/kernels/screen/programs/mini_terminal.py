@@ -60,7 +60,7 @@ class KernelHost:
             },
         }
         self.kernel = ShellKernel(WorldSpec(domain="terminal", initial_state=state))
-        self.columns, self.lines, self.cwd = columns, lines, "/home/user"
+        self.columns, self.lines, self.row, self.cwd = columns, lines, 0, "/home/user"
 
     def run(self, command: str, *, stdin: str | None = None, keep: bool = True) -> Run:
         if stdin is not None:
@@ -73,6 +73,9 @@ class KernelHost:
         seen = proposal.observation
         (self.kernel.accept if keep else self.kernel.reject)()
         return Run(seen.text, status, proposal.known, proposal.why, proposal.classes, seconds)
+
+    def close(self) -> None:
+        self.kernel.close()
 
     def read(self, path: str) -> bytes:
         """Not the kernel's way, but enough for a test."""

@@ -49,6 +49,8 @@ class Host(Protocol):
 
     columns: int
     lines: int
+    row: int
+    """Row of the cursor, from 0."""
     cwd: str
 
     def run(self, command: str, *, stdin: str | None = None, keep: bool = True) -> Run:
