@@ -5,7 +5,7 @@ import pytest
 from worldline import World
 from worldline.engines import Calibration
 from worldline.engines.calibration import Trust
-from worldline.errors import EndpointError
+from worldline.errors import ConfigError, EndpointError
 from worldline.memory import Memory, Transition
 from worldline.memory.index import environment_key
 from worldline.models.scripted import ScriptedModel
@@ -90,3 +90,47 @@ async def test_the_replay_engine_follows_and_then_abstains():
         assert (await session.step("echo one")).observation == "one\n"
         strayed = await session.step("echo three")
         assert strayed.abstained and strayed.confidence == 0
+
+
+def measured(lower: float) -> Calibration:
+    trust = {**CALIBRATION.trust, "generated": {"scripted": Trust(n=50, exact=5, lower=lower)}}
+    return CALIBRATION.model_copy(update={"trust": trust})
+
+
+async def test_a_guess_that_was_right_more_often_than_the_model_is_kept():
+    model = ScriptedModel({"*": "<predicted_observation>\nmade up\n</predicted_observation>"})
+    for lower, asked in ((0.01, False), (0.3, True)):
+        settings = {"memory": None, "model": model, "calibration": measured(lower)}
+        async with WORLD.session("grounded", **settings) as session:
+            result = await session.step("cat a.txt")  # trusted with 0.2
+            assert (result.origin == "generated", result.abstained) == (asked, not asked)
+            assert result.observation == ("made up\n" if asked else "x\n")
+    # Where no guess is wanted, the model is.
+    async with WORLD.session("grounded", on_abstain="error", **{**settings, "calibration": measured(0.01)}) as session:
+        assert (await session.step("cat a.txt")).origin == "generated"
+    # A model that was never measured is asked, whatever the guess is worth.
+    async with WORLD.session("grounded", memory=None, model=model, calibration=CALIBRATION) as session:
+        assert (await session.step("cat a.txt")).origin == "generated"
+
+
+async def test_a_model_with_its_nearest_transitions_and_no_kernel():
+    memory = recorded("frobnicate --version", "frobnicate, of today\n")
+    model = ScriptedModel({"*": "<predicted_observation>\nfrobnicate 2.0\n[exit code: 0]\n</predicted_observation>"})
+    async with WORLD.session("model+memory", memory=memory, model=model, notes_share=1.0) as session:
+        result = await session.step("frobnicate --help")
+        assert (result.origin, result.observation) == ("generated", "frobnicate 2.0\n")
+        await session.step("frobnicate --version")
+    for chat in model.calls:  # also where the very same action is recorded, the model answers
+        assert "$ frobnicate --version\nfrobnicate, of today\n[exit code: 0]" in chat[-1]["content"]
+        assert "What a real machine answered to similar actions" in chat[-1]["content"]
+    for wrong in ({"memory": None, "model": model}, {"memory": memory}):
+        with pytest.raises(ConfigError, match="model\\+memory engine needs a"):
+            WORLD.session("model+memory", **wrong)
+
+
+async def test_prompts_of_a_folder_reach_the_model(tmp_path):
+    (tmp_path / "suffix.j2").write_text("Antworte in {{ open_tag }}.")
+    model = ScriptedModel(["<predicted_observation>\n</predicted_observation>"])
+    async with WORLD.session("model", model=model, prompts=tmp_path) as session:
+        await session.step("ls")
+    assert model.calls[0][-1]["content"].endswith("Antworte in <predicted_observation>.")

@@ -17,6 +17,8 @@ OPEN, CLOSE = "<predicted_observation>", "</predicted_observation>"
         ("</think>\n\nanswer", "", "answer"),
         ("<think>so </think> and </think>answer", "so </think> and", "answer"),
         ("<think>never closed", "never closed", ""),
+        (f"<think>why\n{OPEN}\nx\n{CLOSE}", "why", f"{OPEN}\nx\n{CLOSE}"),
+        (f"<think>a draft\n{OPEN}\ncut o", f"a draft\n{OPEN}\ncut o", ""),
         ("a <think> in the middle", None, "a <think> in the middle"),
         (f"why</think>\n{OPEN}\necho </think>\n{CLOSE}", "why", f"{OPEN}\necho </think>\n{CLOSE}"),
         (f"{OPEN}\necho </think>\n{CLOSE}", None, f"{OPEN}\necho </think>\n{CLOSE}"),

@@ -97,3 +97,9 @@ def test_the_documented_script_works(tmp_path: Path) -> None:
     assert (observation.stdout, observation.exit_code) == ("", 2)
     with pytest.raises(ModelTimeoutError):
         say(model, "pwd")
+
+
+async def test_keystrokes_are_looked_up_by_what_is_typed():
+    content = '### Turn 1\n**Action:**\n```json\n[{"keystrokes": "ls", "duration": 0.1}, {"keystrokes": "\\n"}]\n```'
+    model = ScriptedModel({"ls\n": "$ ls\na\n$", "*": "other"})
+    assert (await model.complete([Message(role="user", content=content)])).content == "$ ls\na\n$"

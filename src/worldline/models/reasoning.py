@@ -17,7 +17,7 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
 
     The last `</think>` ends the reasoning, also where its opening tag is missing because the chat template put it into
     the prompt. One that stands behind the tag that opens the answer belongs to the answer: a program may print it.
-    An opening tag that is never closed makes everything reasoning.
+    An opening tag that is never closed makes everything reasoning, up to the tag that opens an answer.
 
     Returns:
         The reasoning, None where there is none, and the answer without the newlines that followed the tag.
@@ -29,7 +29,10 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
         end = text.rfind(_CLOSE)  # the answer tag found was a draft inside the reasoning
     if end >= 0:
         return _inner(text[:end]), text[end + len(_CLOSE) :].lstrip("\n")
-    return (_inner(text), "") if opened else (None, text)
+    if not opened:
+        return None, text
+    start = answers[-1].start() if answers and _ANSWER_END in text[answers[-1].end() :] else len(text)
+    return _inner(text[:start]), text[start:]
 
 
 def _inner(reasoning: str) -> str:

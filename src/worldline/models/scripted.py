@@ -119,7 +119,7 @@ class ScriptedModel:
 
 
 def _command(message: str) -> str | None:
-    """The command of the first fenced JSON action of a message."""
+    """The command of the first fenced JSON action of a message, or the text that its keystrokes type."""
     found = _ACTION.search(message)
     if found is None:
         return None
@@ -127,6 +127,8 @@ def _command(message: str) -> str | None:
         value = json.loads(found[2])
     except ValueError:
         return None
+    if isinstance(value, list):  # keystrokes: what is typed
+        return "".join(str(entry.get("keystrokes", "")) for entry in value if isinstance(entry, dict))
     arguments = value.get("arguments", value) if isinstance(value, dict) else None
     command = arguments.get("command") if isinstance(arguments, dict) else None
     return command if isinstance(command, str) else None

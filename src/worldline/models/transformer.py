@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -56,6 +57,9 @@ class TransformersBackend:
             raise ConfigError(f"{stored.path} has no chat template", hint="take an instruction-tuned model")
         self._template = str(self._tokenizer.chat_template)
         self._model.eval()
+        # Its name changed between versions of the library.
+        named = inspect.signature(self._model.forward).parameters
+        self._cache_argument = "cache" if "cache" in named else "past_key_values"
         self._context = context
         self._seen: list[int] = []
         self._cache: Any = None
@@ -110,7 +114,7 @@ class TransformersBackend:
                 ids,
                 attention_mask=torch.ones_like(ids),
                 max_new_tokens=limit,
-                past_key_values=self._cache,
+                **{self._cache_argument: self._cache},
                 stopping_criteria=StoppingCriteriaList([Ended()]),
                 pad_token_id=self._tokenizer.pad_token_id or 0,
                 **self._settings(sampling),
@@ -140,7 +144,9 @@ class TransformersBackend:
         if self._cache is None or not shared:
             self._cache, shared = DynamicCache(config=self._model.config), 0
         else:
-            self._cache.crop(shared)
+            surplus = self._cache.get_seq_length() - shared
+            if surplus:
+                self._cache.crop(-surplus)
         return shared
 
     def _settings(self, sampling: Sampling) -> dict[str, Any]:
