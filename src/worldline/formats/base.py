@@ -13,6 +13,7 @@ from worldline.types import Source, Trajectory
 
 __all__ = [
     "EVALUATION_ONLY",
+    "ArchiveFormat",
     "FolderFormat",
     "Format",
     "WritableFormat",
