@@ -269,8 +269,9 @@ HEADINGS = [
 ]
 FENCES = ["```json\n", "```", "````\n", "\n", "\n\n", "\u2028", "\r", " "]
 MARKS = ["**Environment Observation:**\n", "</think>", "<predicted_observation>"]
+PROMPTS = ["root@h:/a/../b# ", "a@b:~$", "a@b-:/x\0#"]
 BODIES = ['{"name": "f", "arguments": {"a": 1}}', '[{"keystrokes": "x", "duration": 1}]']
-awkward = st.sampled_from([*HEADINGS, *FENCES, *MARKS, *BODIES])
+awkward = st.sampled_from([*HEADINGS, *FENCES, *MARKS, *BODIES, *PROMPTS])
 pieces = st.lists(awkward | st.text(st.characters(exclude_categories=["Cs"]), max_size=4), max_size=12).map("".join)
 
 
@@ -311,6 +312,9 @@ def test_any_rows_come_out_as_they_went_in(
     with tempfile.TemporaryDirectory() as folder:
         found = read_rows(rows, Path(folder))
     assert ordered([row for item in found for row in rows_of(item)]) == ordered(rows)
+    for item in found:
+        if item.world.domain == "terminal":
+            TERMINAL.validate_state(item.world.initial_state)
 
 
 actions = st.one_of(
