@@ -32,6 +32,7 @@ def adopt(
     ran: Sequence[Ran],
     text: str,
     entered: bool,
+    known: bool,
 ) -> State:
     """Settle a turn whose screen was not foreseen, or only guessed.
 
@@ -44,6 +45,7 @@ def adopt(
         ran: What the trial ran.
         text: The screen that was seen.
         entered: The last thing typed was Enter, or nothing was typed.
+        known: The screen that was foreseen was no guess.
     """
     after = foreseen
     console = Console(shell, after, spec)
@@ -62,23 +64,49 @@ def adopt(
         after.vague_status = True
     if after.display.text() == text and not after.lost:
         after.display.doubt = ""
+        if after.task is None:
+            _trust(after, shell)
+        after.shaky = ""
         return after
     if match is not None and row == len(rows) - 1 and _runs(after, before, rows[row], match, entered):
         after.display.adopt(text, len(rows), 0)
         after.lost, after.editor = after.lost or "something unknown runs", None
         return after
     if match is None or row != len(rows) - 1:
+        was, column_was = after.display.line(after.display.row), after.display.column
         fresh = after.display.column == 0 and after.display.row > 0
         column = 0 if fresh else len(rows[-1])
         after.display.adopt(text, min(len(rows) - 1 + fresh, spec.lines - 1), min(column, spec.columns - 1))
-        if after.at_prompt or after.task is None:
+        task = after.task
+        if task is None:
             after.lost = after.lost or "something unknown has the terminal"
-        elif after.task.program is not None or after.task.timing:
-            after.lost = "what a program shows was not foreseen"
+        elif task.program is None or after.lost:
+            after.lost = after.lost or ("what a program shows was not foreseen" if task.timing else "")
+        else:
+            if known or task.program.raw or rows[-1] != was:
+                after.shaky = "what a program shows was not foreseen"
+            elif after.shaky:
+                after.shaky = ""
+            after.suspects += [] if after.suspects else [task.text, *after.program_history.lines]
+            after.display.put_column(column_was)
+            return after
+        after.suspects += (
+            [] if after.suspects else [task.text if task is not None else "", *after.program_history.lines]
+        )
         after.editor = None
         return after
+    if before.lost or after.lost or before.shaky or after.shaky:
+        _trust(after, shell)
     _at_prompt(after, console, spec, text, rows, match)
     return after
+
+
+def _trust(after: State, shell: ShellKernel) -> None:
+    """The shell has the terminal again; what was typed at something unknown may have changed files."""
+    if after.suspects:
+        shell.suspect("\n".join(after.suspects))
+        after.suspects.clear()
+    after.shaky = ""
 
 
 def _runs(after: State, before: State, row: str, match: re.Match[str], entered: bool) -> bool:

@@ -110,9 +110,18 @@ class Console:
         )
 
     def soon(self) -> bool:
-        """Whether something happens so soon that it may be on the screen already."""
-        now = self.state.now
-        return any(task.next is not None and now < task.next <= now + 0.2 for task in self.runner.tasks())
+        """Whether something happens so soon that it may have happened already.
+
+        What sleeps goes on sleeping while a screen is read, so each entry since its start makes its end less certain.
+        In the background that is of no account as long as nothing is typed.
+        """
+        state = self.state
+        for task in self.runner.tasks():
+            margin = 0.2 + 0.1 * max(0, state.entries - task.born - 1)
+            near = task.next is not None and state.now < task.next <= state.now + margin
+            if near and (not task.background or self.runner.features):
+                return True
+        return False
 
     # --- keys
 
@@ -120,6 +129,7 @@ class Console:
         """Send keys in one go."""
         state = self.state
         self._fresh = False
+        state.entries += 1
         if state.lost:
             self.runner.doubts.append(state.lost)
             return
@@ -439,6 +449,8 @@ class Console:
         """C-c for a program that reads lines; if it dies of it, the whole line that was entered does."""
         task = self.state.task
         assert task is not None and task.program is not None
+        if task.wake is not None and task.program.name != "bash script":
+            self.runner.doubt("where a program was interrupted")
         task.wake, task.later = None, []
         shown = task.program.interrupt(self.runner.host)
         self.runner.features.add("interrupt")

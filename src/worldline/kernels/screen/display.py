@@ -199,6 +199,10 @@ class Display:
         self._screen.cursor_position(row + 1, column + 1)
         self.doubt, self._doubt_row = "", -1
 
+    def put_column(self, column: int) -> None:
+        """Set the cursor's column."""
+        self._screen.cursor.x = min(column, self.columns - 1)
+
     def copy(self) -> Display:
         """Return an independent copy."""
         twin = Display.__new__(Display)

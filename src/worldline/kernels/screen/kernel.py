@@ -107,6 +107,8 @@ class ScreenKernel:
         self._state = before.copy()
         console = Console(self.shell, self._state, self.spec)
         for entry in keys:
+            if self._state.lost or self._state.shaky:
+                self._state.suspects.append(entry.keys)
             console.type(entry.keys)
             console.wait(entry.duration)
         proposal = self._proposal(console, empty=not keys)
@@ -119,7 +121,7 @@ class ScreenKernel:
         if empty:
             text = f"{text}\n{self.spec.completion}"
         reasons = [*runner.doubts, *(ran.why for ran in runner.ran if not ran.known)]
-        unknown = state.lost or state.display.doubt
+        unknown = state.lost or state.shaky or state.display.doubt
         if state.task is not None and state.task.timing:
             unknown = unknown or state.task.timing
         if console.soon():
@@ -162,8 +164,8 @@ class ScreenKernel:
         self._trial = None
         typed_last = next((entry.keys for entry in reversed(_keys(turn.action) or ()) if entry.keys), "\r")
         entered = typed_last.endswith(("\r", "\n"))
-        ran = trial.console.runner.ran
-        self._state = adopt(self.shell, self.spec, trial.before, self._state, trial.mark, ran, text, entered)
+        ran, known = trial.console.runner.ran, trial.proposal.known
+        self._state = adopt(self.shell, self.spec, trial.before, self._state, trial.mark, ran, text, entered, known)
 
     # --- copies
 
@@ -213,8 +215,8 @@ class ScreenKernel:
         found["waited"] = state.now
         if state.jobs.jobs:
             found["jobs"] = [f"[{job.number}] {job.state} {job.text}" for job in state.jobs.jobs]
-        if state.display.doubt or state.lost:
-            found["unknown_screen"] = state.lost or state.display.doubt
+        if state.display.doubt or state.lost or state.shaky:
+            found["unknown_screen"] = state.lost or state.shaky or state.display.doubt
         return found
 
     def close(self) -> None:

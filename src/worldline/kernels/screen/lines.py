@@ -77,6 +77,9 @@ class LineEditor:
             if held == "\x16":
                 return self._insert(key)
             key = held + key
+        if key == "\x1b" and self.searching:
+            self.searching = False
+            return self._redrawn(len(self.text))
         if key in ("\x1b", "\x16"):
             self.held = key
             return ""

@@ -70,7 +70,7 @@ class Runner(Executor):
         stepped = tree is not None and self.steps_through(tree)
         stepped = stepped or (tree is not None and any(job.over for job in state.jobs.jobs))
         node: Node = tree if tree is not None and stepped else Other(text)
-        state.task = Task(text, [Frame("list" if stepped else "node", node)])
+        state.task = Task(text, [Frame("list" if stepped else "node", node)], born=state.entries)
         self.go()
 
     def steps_through(self, node: Node | AndOr) -> bool:
@@ -434,7 +434,7 @@ class Runner(Executor):
     def launch(self, item: AndOr, *, hidden: bool = False) -> None:
         """Start a command in the background."""
         self.features.add("job")
-        task = Task(item.text, [Frame("chain", AndOr(item.text, item.parts))], background=True)
+        task = Task(item.text, [Frame("chain", AndOr(item.text, item.parts))], background=True, born=self.state.entries)
         task.inner = self.shell.portray()
         text = written(item.text, item.parts[0][1] if len(item.parts) == 1 else None)
         job = self.state.jobs.add(text, task)

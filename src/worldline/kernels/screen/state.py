@@ -57,10 +57,16 @@ class State:
     """The shell is gone."""
     lost: str = ""
     """Why it is not known who has the terminal; empty where it is."""
+    shaky: str = ""
+    """Why the program in the foreground may stand otherwise than it is thought to; empty where it is known."""
+    suspects: list[str] = field(default_factory=list)
+    """What was typed while it was not known what has the terminal."""
     warned: bool = False
     """The shell has said that there are stopped jobs."""
     vague_status: bool = False
     """The status of the last command is not known."""
+    entries: int = 0
+    """Of actions, so far."""
     commands: int = 0
     """Entered so far."""
 
@@ -72,6 +78,7 @@ class State:
         )
         twin.history = History(list(self.history.lines), self.history.first)
         twin.program_history = History(list(self.program_history.lines), self.program_history.first)
+        twin.suspects = list(self.suspects)
         twin.pending, twin.pending_kinds = list(self.pending), list(self.pending_kinds)
         return twin
 

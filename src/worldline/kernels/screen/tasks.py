@@ -59,6 +59,8 @@ class Task:
     simple: str = ""
     """The command that is running: what a stopped job is called."""
     background: bool = False
+    born: int = 0
+    """Entries of actions that had been typed when it was started."""
     inner: bytes = b""
     """The shell of its own that it goes on in, while it is stopped or in the background."""
 

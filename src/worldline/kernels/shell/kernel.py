@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +26,7 @@ from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.builtins.shared.textio import restore
 from worldline.kernels.shell.files import KernelFiles
 from worldline.kernels.shell.machine import Limits, Machine, environment
+from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.script import Script, read_script
 from worldline.kernels.shell.session import DEFAULT_OPTIONS, Settled
 from worldline.kernels.shell.step import Step
@@ -38,6 +40,8 @@ _REFUSED = re.compile(r"^\S.*: cd: ", re.M)
 """What a shell says that does not enter a directory."""
 
 
+_FILE_WORD = re.compile(r"(?:~/|[\w/.-])*[\w-]+\.\w+|(?:~/|/)[\w/.-]+|[\w-]{3,}")
+"""What may name a file."""
 _PORTRAIT = "shell"
 """Stands for the world in a portrait, which holds nothing of it."""
 
@@ -330,6 +334,21 @@ class ShellKernel:
         """Go on after a command that ended the shell: it was a subshell or script of the real one."""
         self.reject()
         self._settled = replace(self._settled, ended=False)
+
+    def suspect(self, text: str) -> None:
+        """Doubt the files that a text names: something may have written them, or made or removed them."""
+        self.reject()
+        settled = self._settled
+        table = settled.table.copy()
+        for word in set(_FILE_WORD.findall(text)):
+            path = expand_path(word, settled.cwd, self.state.home)
+            node = table.nodes.get(path)
+            if node is not None and node.kind == "file":
+                table.tainted[path] = "content"
+            elif node is None and posixpath.dirname(path) in table.nodes:
+                table.absent.discard(path)
+                table.open.add(posixpath.dirname(path))
+        self._settled = replace(settled, table=table)
 
     def portray(self) -> bytes:
         """Return what is the shell's own: variables, functions, options, traps and directory, but no files."""

@@ -13,7 +13,7 @@ from worldline.kernels.screen.programs.pagers import less_program, page
 from worldline.kernels.screen.programs.python_programs import python_program
 from worldline.kernels.screen.programs.scripts import file_program, shell_program
 from worldline.kernels.screen.programs.sqlite import sqlite_program
-from worldline.kernels.screen.programs.vim_command import vim_program
+from worldline.kernels.screen.programs.vim_start import vim_program
 
 __all__ = ["PROGRAMS", "Host", "Operator", "Program", "Run", "Shown", "Starter", "find_program", "page"]
 

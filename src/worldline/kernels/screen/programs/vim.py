@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from worldline.kernels.screen.programs.base import Host, Shown
+from worldline.kernels.screen.programs.vim_change import CHANGES, operate
 from worldline.kernels.screen.programs.vim_command import Asked, run_command
+from worldline.kernels.screen.programs.vim_indent import WIDTH, indent_again, new_start
 from worldline.kernels.screen.programs.vim_motion import MOTIONS, move
 from worldline.kernels.screen.programs.vim_view import VimView
 
@@ -72,7 +73,8 @@ class Vim(VimView):
 
     def _insert(self, command: str, key: str) -> None:
         text = self.text
-        if key == "\x1b" or key == "\x03":
+        if key in ("\x1b", "\x03"):
+            self._drop_blanks()
             self.mode = "normal"
             text.x = max(text.x - 1, 0)
             text.wanted = text.cursor_column(False)
@@ -83,15 +85,32 @@ class Vim(VimView):
             self._rub_out()
         elif len(key) > 1:
             self._insert_move(command)
+        elif key == "\t" and self.kind == "python":
+            self._type(" " * (WIDTH - text.x % WIDTH))
         elif key == "\t" or key.isprintable():
-            text.lines[text.y] = text.line[: text.x] + key + text.line[text.x :]
-            text.x += 1
-            text.empty = False
-            text.wanted = text.virtual(text.y, text.x)
-            if self.indents and key in ":{}()#[]":
-                self.doubt = self.doubt or "how vim indents such lines"
+            self._type(key)
         else:
             self.doubt = f"the key {key!r} in vim's insert mode"
+
+    def _type(self, word: str) -> None:
+        text = self.text
+        text.lines[text.y] = text.line[: text.x] + word + text.line[text.x :]
+        text.x += len(word)
+        text.empty = self.automatic = False
+        indent = indent_again(self.kind, text.lines, text.y, word)
+        if indent is not None:
+            stripped = text.line.lstrip(" ")
+            text.x += indent - (len(text.line) - len(stripped))
+            text.lines[text.y] = " " * indent + stripped
+        if self.kind == "other" and word in "{}:#;)>":
+            self.doubt = self.doubt or "how vim indents such lines"
+        text.wanted = text.virtual(text.y, text.x)
+
+    def _drop_blanks(self) -> None:
+        """Take away the indent of a line on which nothing was typed."""
+        if self.automatic and not self.text.line.strip():
+            self.text.lines[self.text.y], self.text.x = "", 0
+        self.automatic = False
 
     def _insert_move(self, command: str) -> None:
         text = self.text
@@ -109,17 +128,24 @@ class Vim(VimView):
 
     def _break(self) -> None:
         text = self.text
-        if self.indents:
+        rest = text.line[text.x :]
+        lines = [*text.lines[: text.y], text.line[: text.x]]
+        start = new_start(self.kind, lines, text.y + 1)
+        if start is None:
             self.doubt = self.doubt or "how vim indents the next line"
-        indent = ""
-        text.lines[text.y : text.y + 1] = [text.line[: text.x], indent + text.line[text.x :]]
-        text.y, text.x, text.empty, text.wanted = text.y + 1, len(indent), False, len(indent)
+        self._drop_blanks()
+        text.lines[text.y] = text.line[: text.x]
+        text.lines.insert(text.y + 1, (start or "") + (rest.lstrip() if start else rest))
+        text.y, text.x, text.empty = text.y + 1, len(start or ""), False
+        text.wanted, self.automatic = text.x, bool(start) and not (start or "").strip()
 
     def _rub_out(self) -> None:
         text = self.text
         if text.x:
-            text.lines[text.y] = text.line[: text.x - 1] + text.line[text.x :]
-            text.x -= 1
+            blank = self.kind == "python" and not text.line[: text.x].strip(" ")
+            size = (text.x - 1) % WIDTH + 1 if blank else 1
+            text.lines[text.y] = text.line[: text.x - size] + text.line[text.x :]
+            text.x -= size
         elif text.y:
             before = text.lines[text.y - 1]
             text.lines[text.y - 1 : text.y + 1] = [before + text.line]
@@ -215,21 +241,16 @@ class Vim(VimView):
         text.x = text.first_nonblank(min(max(text.y, 0), last)) if key in "\x06\x02\x04\x15" else text.x
 
     def _operate(self, operator: str, motion: str, count: int, given: bool) -> None:
-        from worldline.kernels.screen.programs.vim_change import operate
-
         operate(self, operator, motion, count, given)
 
     def _change(self, key: str, count: int) -> None:
-        from worldline.kernels.screen.programs.vim_change import CHANGES
-
-        changes: Mapping[str, Callable[[Vim, int], None]] = CHANGES
         if key[0] == "r" and len(key) == 2:
             self.text.remember()
             line, x = self.text.line, self.text.x
             if x + count <= len(line):
                 self.text.lines[self.text.y] = line[:x] + key[1] * count + line[x + count :]
                 self.text.x = x + count - 1
-        elif key in changes:
-            changes[key](self, count)
+        elif key in CHANGES:
+            CHANGES[key](self, count)
         else:
             self.doubt = self.doubt or f"the key {key!r} in vim"

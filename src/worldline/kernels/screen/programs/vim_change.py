@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from worldline.kernels.screen.programs.vim import Vim
+from worldline.kernels.screen.programs.vim_indent import new_start
 from worldline.kernels.screen.programs.vim_motion import move
 from worldline.kernels.screen.programs.vim_text import Change
+from worldline.kernels.screen.programs.vim_view import VimView
 
 __all__ = ["CHANGES", "more_or_fewer", "operate"]
 
 
-def more_or_fewer(vim: Vim, change: int) -> None:
+def more_or_fewer(vim: VimView, change: int) -> None:
     """Say how many lines came or went, where it is more than two."""
     if vim.text.empty:
         vim.say("--No lines in buffer--")
@@ -19,7 +20,7 @@ def more_or_fewer(vim: Vim, change: int) -> None:
         vim.say(f"{abs(change)} {'more' if change > 0 else 'fewer'} lines")
 
 
-def operate(vim: Vim, operator: str, motion: str, count: int, given: bool) -> None:
+def operate(vim: VimView, operator: str, motion: str, count: int, given: bool) -> None:
     """Delete, change or copy what a motion goes over."""
     text = vim.text
     if motion == operator:
@@ -68,7 +69,7 @@ def operate(vim: Vim, operator: str, motion: str, count: int, given: bool) -> No
     text.wanted = text.cursor_column(vim.mode == "insert")
 
 
-def _lines(vim: Vim, operator: str, first: int, last: int) -> None:
+def _lines(vim: VimView, operator: str, first: int, last: int) -> None:
     text = vim.text
     if operator == "y":
         text.register, text.linewise, text.y = tuple(text.lines[first : last + 1]), True, first
@@ -85,43 +86,45 @@ def _lines(vim: Vim, operator: str, first: int, last: int) -> None:
     text.wanted = text.cursor_column(vim.mode == "insert")
 
 
-def _delete_chars(vim: Vim, count: int) -> None:
+def _delete_chars(vim: VimView, count: int) -> None:
     if vim.text.line:
         vim.text.cut_part(vim.text.x, min(vim.text.x + count, len(vim.text.line)))
 
 
-def _delete_before(vim: Vim, count: int) -> None:
+def _delete_before(vim: VimView, count: int) -> None:
     if vim.text.x:
         vim.text.cut_part(max(vim.text.x - count, 0), vim.text.x)
 
 
-def _put(vim: Vim, count: int, after: bool) -> None:
+def _put(vim: VimView, count: int, after: bool) -> None:
     if not vim.text.register:
         vim.doubt = vim.doubt or "an empty register in vim"
     more_or_fewer(vim, vim.text.put(count, after))
     vim.text.wanted = vim.text.cursor_column(False)
 
 
-def _open(vim: Vim, place: int) -> None:
-    if vim.indents:
-        vim.doubt = vim.doubt or "how vim indents the new line"
+def _open(vim: VimView, place: int) -> None:
     vim.begin_insert()
-    vim.text.lines.insert(place, "")
-    vim.text.y, vim.text.x, vim.text.wanted, vim.text.empty = place, 0, 0, False
+    start = new_start(vim.kind, vim.text.lines[:place], place)
+    if start is None:
+        vim.doubt = vim.doubt or "how vim indents the new line"
+    vim.text.lines.insert(place, start or "")
+    vim.text.y, vim.text.x, vim.text.empty = place, len(start or ""), False
+    vim.text.wanted, vim.automatic = vim.text.x, bool(start) and not (start or "").strip()
 
 
-def _insert_at(vim: Vim, x: int) -> None:
+def _insert_at(vim: VimView, x: int) -> None:
     vim.begin_insert()
     vim.text.x = x
     vim.text.wanted = vim.text.virtual(vim.text.y, x)
 
 
-def _substitute(vim: Vim, count: int) -> None:
+def _substitute(vim: VimView, count: int) -> None:
     _delete_chars(vim, count)
     vim.begin_insert(remember=not vim.text.line)
 
 
-def _join(vim: Vim, count: int) -> None:
+def _join(vim: VimView, count: int) -> None:
     text = vim.text
     if text.y + 1 >= len(text.lines):
         return
@@ -136,7 +139,7 @@ def _join(vim: Vim, count: int) -> None:
     text.clamp()
 
 
-def _switch_case(vim: Vim, count: int) -> None:
+def _switch_case(vim: VimView, count: int) -> None:
     text = vim.text
     text.remember()
     part = text.line[text.x : text.x + count].swapcase()
@@ -144,7 +147,7 @@ def _switch_case(vim: Vim, count: int) -> None:
     text.x = min(text.x + len(part), max(len(text.line) - 1, 0))
 
 
-def _restore(vim: Vim, taken: list[Change], given: list[Change], word: str) -> None:
+def _restore(vim: VimView, taken: list[Change], given: list[Change], word: str) -> None:
     text = vim.text
     if not taken:
         vim.say("Already at oldest change" if word == "before" else "Already at newest change")
@@ -169,7 +172,7 @@ def _restore(vim: Vim, taken: list[Change], given: list[Change], word: str) -> N
     vim.say(f"{words}; {word} #{change.number}  0 seconds ago", guessed=True)
 
 
-CHANGES: Mapping[str, Callable[[Vim, int], None]] = {
+CHANGES: Mapping[str, Callable[[VimView, int], None]] = {
     "x": _delete_chars,
     "\x1b[3~": _delete_chars,
     "X": _delete_before,

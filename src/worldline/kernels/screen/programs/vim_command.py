@@ -1,32 +1,24 @@
-"""Commands of vim's last line, and its command line."""
+"""Commands of vim's last line."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from worldline.kernels.screen.programs.base import Host, Operator, Program
-from worldline.kernels.screen.programs.rows import odd_text
-from worldline.kernels.screen.programs.vim_screen import Window
-from worldline.kernels.screen.programs.vim_text import VimText
+from worldline.kernels.screen.programs.base import Host
+from worldline.kernels.screen.programs.vim_change import more_or_fewer
+from worldline.kernels.screen.programs.vim_view import VimView
 from worldline.kernels.shell.builtins.base import Unknown
 
-if TYPE_CHECKING:
-    from worldline.kernels.screen.programs.vim import Vim
-
-__all__ = ["Asked", "run_command", "vim_program"]
+__all__ = ["Asked", "run_command"]
 
 Asked = Literal["", "leave"]
 
 _RANGE = re.compile(r"\s*(%|(?:\d+|\.|\$)(?:,(?:\d+|\.|\$))?)?\s*(.*)", re.DOTALL)
 _UNSAVED = "E37: No write since last change (add ! to override)"
-_QUIET = re.compile(r"(?:noh(?:l(?:search)?)?|syntax (?:on|off)|syn (?:on|off)|set \w+(?:=\w*)?)!?")
-_NO_INDENT = re.compile(r"(?:.*/)?[^./]+|.*\.(?:txt|log|csv|tsv|dat|out|text)")
-"""Names of files whose lines vim does not indent by rules."""
 
 
-def run_command(vim: Vim, line: str, host: Host) -> Asked:
+def run_command(vim: VimView, line: str, host: Host) -> Asked:
     """Carry out what was typed after `:`."""
     match = _RANGE.fullmatch(line)
     assert match is not None
@@ -55,8 +47,6 @@ def run_command(vim: Vim, line: str, host: Host) -> Asked:
     if word == "s" and rest[:1] in ("/", "#", ","):
         return _substitute(vim, first, last, rest)
     if word in ("d", "de", "delete") and not rest:
-        from worldline.kernels.screen.programs.vim_change import more_or_fewer
-
         before = len(text.lines)
         text.cut_lines(first, last)
         more_or_fewer(vim, len(text.lines) - before if not text.empty else -before)
@@ -72,12 +62,12 @@ def run_command(vim: Vim, line: str, host: Host) -> Asked:
     return ""
 
 
-def _doubt(vim: Vim, line: str) -> Asked:
+def _doubt(vim: VimView, line: str) -> Asked:
     vim.doubt = vim.doubt or f"the command :{line} of vim"
     return ""
 
 
-def _range(vim: Vim, lines: str) -> tuple[int, int]:
+def _range(vim: VimView, lines: str) -> tuple[int, int]:
     """First and last line, from 0."""
     last = len(vim.text.lines) - 1
     if lines == "%":
@@ -90,7 +80,7 @@ def _range(vim: Vim, lines: str) -> tuple[int, int]:
     return (numbers[0], numbers[-1]) if numbers else (vim.text.y, vim.text.y)
 
 
-def _write(vim: Vim, word: str, rest: str, host: Host) -> Asked:
+def _write(vim: VimView, word: str, rest: str, host: Host) -> Asked:
     text = vim.text
     leaves = word[0] == "x" or word.startswith(("wq", "exit"))
     if rest.startswith("!"):
@@ -133,7 +123,7 @@ def _exists(path: str, host: Host) -> bool:
     return True
 
 
-def _substitute(vim: Vim, first: int, last: int, rest: str) -> Asked:
+def _substitute(vim: VimView, first: int, last: int, rest: str) -> Asked:
     mark = rest[0]
     parts = re.split(rf"(?<!\\){re.escape(mark)}", rest[1:])
     pattern, replacement = parts[0], parts[1] if len(parts) > 1 else ""
@@ -160,74 +150,3 @@ def _substitute(vim: Vim, first: int, last: int, rest: str) -> Asked:
         many = len(changed)
         vim.say(f"{count} substitutions on {many} line{'' if many == 1 else 's'}")
     return ""
-
-
-# --- the command line
-
-
-def vim_program(words: Sequence[str], host: Host) -> Program | None:
-    """Build the program for `vim` or `vi` with at most one file."""
-    if any(isinstance(word, Operator) for word in words):
-        return None
-    files, doubt, line = list[str](), "", 0
-    for word in words[1:]:
-        if word in ("--help", "-h", "--version"):
-            return None
-        if re.fullmatch(r"\+\d*", word):
-            line = int(word[1:] or 10**9)
-        elif word.startswith(("-", "+")):
-            doubt = f"the option {word} of vim"
-        else:
-            files.append(word)
-    if not files:
-        from worldline.kernels.screen.programs.vim import Vim
-
-        start = doubt or "the first screen of vim without a file"
-        return Vim("", VimText([""], empty=True), Window(), doubt=start)
-    found = _opened(files[0], host)
-    found.doubt = found.doubt or doubt or ("vim with several files" if files[1:] else "")
-    place = (line - 1, 0) if line else _last_place(files[0], host)
-    if place is not None and place[0] < 10**8:
-        found.text.y, found.text.x = place
-    elif place is not None:
-        found.text.y = len(found.text.lines) - 1
-    found.text.clamp()
-    if line:
-        found.text.x = found.text.first_nonblank(found.text.y)
-    found.text.wanted = found.text.cursor_column(False)
-    return found
-
-
-def _last_place(path: str, host: Host) -> tuple[int, int] | None:
-    """Where the cursor was when the file was last left."""
-    full = path if path.startswith("/") else f"{host.cwd}/{path}"
-    try:
-        kept = host.read(host.run("echo ~/.viminfo", keep=False).text.strip()).decode()
-    except (OSError, Unknown):
-        return None
-    match = re.search(rf"^> {re.escape(full)}\n\t\"\t(\d+)\t(\d+)$", kept, re.MULTILINE)
-    return (int(match[1]) - 1, int(match[2])) if match else None
-
-
-def _opened(path: str, host: Host) -> Vim:
-    from worldline.kernels.screen.programs.vim import Vim
-
-    indents = _NO_INDENT.fullmatch(path) is None
-    try:
-        text = host.read(path).decode("utf-8", "surrogateescape")
-    except Unknown as error:
-        return Vim(path, VimText([""]), Window(), doubt=str(error) or "the content of the file")
-    except FileNotFoundError:
-        return Vim(path, VimText([""], empty=True), Window(), f'"{path}" [New]', indents=indents)
-    except OSError as error:
-        return Vim(path, VimText([""], empty=True), Window(), doubt=f"vim on what cannot be read: {error.strerror}")
-    lines = text.split("\n")
-    complete = lines[-1] == ""
-    if complete:
-        lines.pop()
-    note = "" if complete or not text else "[noeol] "
-    message = f'"{path}" {note}{len(lines)}L, {len(text.encode("utf-8", "surrogateescape"))}B'
-    found = Vim(path, VimText(lines or [""], empty=not lines), Window(), message, indents=indents)
-    if odd_text(text):
-        found.doubt = "a text with control characters in vim"
-    return found

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from worldline.kernels.screen.programs.vim import Vim
+from worldline.kernels.screen.programs.vim_view import VimView
 
 __all__ = ["MOTIONS", "move"]
 
 MOTIONS = frozenset((*"hjkl0^$wWbBeEGnN+-_HML;,\r\n\x0e\x10\x7f |", "gg"))
 
 
-def move(vim: Vim, key: str, count: int, given: bool) -> bool:
+def move(vim: VimView, key: str, count: int, given: bool) -> bool:
     """Carry out a motion; false where it cannot be.
 
     Args:
@@ -46,7 +43,7 @@ def move(vim: Vim, key: str, count: int, given: bool) -> bool:
     return True
 
 
-def _within(vim: Vim, key: str, count: int) -> None:
+def _within(vim: VimView, key: str, count: int) -> None:
     text = vim.text
     if key in ("h", "\x7f"):
         text.x = max(text.x - count, 0)
@@ -66,7 +63,7 @@ def _within(vim: Vim, key: str, count: int) -> None:
         text.clamp()
 
 
-def _to_char(vim: Vim, key: str, count: int) -> bool:
+def _to_char(vim: VimView, key: str, count: int) -> bool:
     text, char = vim.text, key[1]
     forward = key[0] in "ft"
     places = [x for x, found in enumerate(text.line) if found == char and (x > text.x if forward else x < text.x)]

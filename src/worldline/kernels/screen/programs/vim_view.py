@@ -24,8 +24,10 @@ class VimView:
     window: Window
     message: str = ""
     doubt: str = ""
-    indents: bool = False
-    """Lines are indented by rules of the file's kind."""
+    kind: str = "plain"
+    """Kind of the file, which decides how new lines are indented; see `kind_of`."""
+    automatic: bool = False
+    """The blanks of the line were put there by vim, and go again where nothing follows them."""
     raw: bool = True
     readline: bool = False
     mode: str = "normal"
