@@ -50,9 +50,9 @@ TextField = Literal["text", "stdout", "stderr"]
 
 
 class Frozen(BaseModel):
-    """Base of all wire types: immutable, no unknown fields."""
+    """Base of all wire types: immutable, no unknown fields, no numbers that JSON cannot hold."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Origin(StrEnum):

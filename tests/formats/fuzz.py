@@ -140,7 +140,7 @@ def check(name: str, files: Files, place: Path, *, masked: bool = True) -> str:
         Hang: It took too long.
     """
     layout = get_format(name)
-    good, bad = 0, 0
+    good, bad, file = 0, 0, None
     try:
         if "" in files:
             (place / "input").write_bytes(files[""])
@@ -148,7 +148,6 @@ def check(name: str, files: Files, place: Path, *, masked: bool = True) -> str:
             items = layout.read(file, Source.OBSERVED)
         else:
             folder = InputFolder(_written(files, place / "folder"), LIMITS)
-            file = None
             claim(folder)
             assert isinstance(layout, FolderFormat)
             items = layout.read_folder(folder, Source.OBSERVED)
@@ -159,11 +158,16 @@ def check(name: str, files: Files, place: Path, *, masked: bool = True) -> str:
             else:
                 _holds(item, place, masked=masked)
                 good += 1
-        if file is not None:
-            recognise(file)
     except WorldlineError as error:
         assert error.message.strip()
-        return "refused" if not good else "partly"
+        bad += 1
+        if not good:
+            return "refused"
+    if file is not None:
+        try:
+            recognise(file)
+        except WorldlineError as error:
+            assert error.message.strip()
     return ("partly" if bad else "read") if good else "nothing"
 
 
@@ -182,7 +186,10 @@ def _written(files: Files, root: Path) -> Path:
 
 def _holds(trajectory: Trajectory, place: Path, *, masked: bool) -> None:
     """Check that a trajectory comes through our own format unchanged, and can be masked."""
-    line = _OWN.line(trajectory)
+    try:
+        line = _OWN.line(trajectory)
+    except WorldlineError as error:
+        raise AssertionError("cannot be written in the worldline format") from error
     if line in _HELD:  # most of a damaged file is as it was
         return
     (place / "own").write_text(line, "utf-8")

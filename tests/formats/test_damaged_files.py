@@ -43,6 +43,8 @@ DAMAGE = {
     "invalid UTF-8": (b"\n".join([GOOD[0], b'{"a": "\xff"}', GOOD[1]]), 2, "invalid UTF-8 at byte 8"),
     "not JSON": (b"\n".join([GOOD[0], b"hello", GOOD[1]]), 2, "not JSON"),
     "NaN": (b"\n".join([GOOD[0], b'{"a": NaN}', GOOD[1]]), 2, "NaN is not JSON"),
+    "infinity": (b"\n".join([GOOD[0], b'{"a": -1e999}', GOOD[1]]), 2, "too large"),
+    "infinity of digits": (b"\n".join([GOOD[0], b'{"a": ' + b"9" * 400 + b".5}", GOOD[1]]), 2, "too large"),
     "not an object": (b"\n".join([GOOD[0], b"[1]", GOOD[1]]), 2, "expected, found list"),
     "unknown field": (b"\n".join([GOOD[0], GOOD[1][:-1] + b',"new":1}', GOOD[1]]), 2, "new: unknown field"),
     "deep nesting": (b"\n".join([GOOD[0], b"[" * 100_000, GOOD[1]]), 2, "nested too deeply"),

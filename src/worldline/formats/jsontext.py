@@ -99,13 +99,13 @@ def load_json(text: str, start: int | None = None, *, constants: bool = False) -
     Raises:
         JsonTextError: The text is not JSON, too deeply nested, or holds a number too long to read.
     """
-    decoder = json.JSONDecoder(parse_constant=_null if constants else _refuse_constant)
+    constant = _null if constants else _refuse_constant
     try:
-        if start is None:
-            value, end = decoder.decode(text), len(text)
-        else:
-            value, end = decoder.raw_decode(text, start)
+        value, end = _decoded(text, start, json.JSONDecoder(parse_constant=constant))
         escaped = text if start is None else text[start:end]
+        if _MAYBE_INFINITE.search(escaped):
+            checked = json.JSONDecoder(parse_constant=constant, parse_float=_finite)
+            value, end = _decoded(text, start, checked)
         if "\\u" in escaped and _SURROGATE_ESCAPE.search(escaped):
             value = scrub(value)
     except json.JSONDecodeError as exc:

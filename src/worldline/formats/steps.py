@@ -23,7 +23,7 @@ _SHELL: JsonDict = {"program": "sh", "mode": "command", "persist": False, "merge
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
 
 class _StepAction(_Row):
