@@ -53,6 +53,8 @@ class LessView:
     options: LessOptions
     first_command: str = ""
     """Keys of `+...`."""
+    source: str = ""
+    """The command whose output is shown; it has run for good when the pager starts."""
     raw: bool = True
     readline: bool = False
     current: int = 0
