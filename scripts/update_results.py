@@ -1,9 +1,10 @@
 """Measure everything that docs/benchmarks.md states, and put it between the page's result markers.
 
-    python scripts/update_results.py [--terminal-tasks FILE] [--out runs/results]
+    python scripts/update_results.py [--terminal-tasks FILE] [--model local [--model-sample N]] [--out runs/results]
 
 Every part keeps its JSON in the output folder and goes on where it was after a kill. `--terminal-tasks` names the
-external check's file (`terminal_tasks.steps.jsonl`); without it that part is left as it stands.
+external check's file (`terminal_tasks.steps.jsonl`), `--model` a model for the rows with one; without them these parts
+are left as they stand. A model takes hours on a small machine: its answers are kept in the output folder as well.
 """
 
 import argparse
@@ -18,6 +19,10 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURE = ROOT / "docs" / "terminal-test.svg"
+MODEL_TOKENS = 128
+"""Longest answer of a model, in tokens."""
+NOTES_SHARE = 0.15
+"""Room for recorded transitions and state in a model's prompt: small models need them more than a stable prefix."""
 
 
 def worldline(*arguments: str) -> None:
@@ -76,6 +81,49 @@ def speed(record: dict[str, Any]) -> str:
     )
 
 
+def journalled(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
+    """Scored turns in the journal of a run, by trajectory and turn."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    return {(score["trajectory"], score["turn"]): score for line in lines for score in line["scores"]}
+
+
+def paired(without: dict[tuple[str, int], dict[str, Any]], beside: dict[tuple[str, int], dict[str, Any]]) -> str:
+    """Compare the grounded engine with and without a model, also on the very turns that the model wrote."""
+    assert without.keys() == beside.keys()
+    written = [place for place, score in beside.items() if score["origin"] == "generated"]
+    lines = [
+        "| grounded | exact, all turns | ROUGE-L, all turns | exact where the model wrote | ROUGE-L there |",
+        "|---|---|---|---|---|",
+    ]
+    for name, scores in (("without the model", without), ("with the model", beside)):
+        cells = [f"{sum(score['exact'] for score in scores.values())} of {len(scores)}"]
+        cells.append(f"{sum(score['rouge_l'] for score in scores.values()) / len(scores):.4f}")
+        cells.append(f"{sum(scores[place]['exact'] for place in written)} of {len(written)}")
+        mean = sum(scores[place]["rouge_l"] for place in written) / len(written) if written else None
+        cells.append("-" if mean is None else f"{mean:.3f}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def with_model(model: str, sample: int, out: Path) -> str:
+    """Measure the rows that need a model; what it answered is kept, so that a second run asks nothing again."""
+    asked = ("--model", model, "--model-cache", str(out / "model-answers.db"))
+    limits = ("--max-tokens", str(MODEL_TOKENS), "--notes-share", str(NOTES_SHARE))
+    plain, grounded, alone = (out / f"{name}.json" for name in ("model-without", "model-grounded", "model-alone"))
+    worldline("bench", "real", "--engine", "grounded", "--json", str(plain))
+    worldline("bench", "real", "--engine", "grounded", *asked, *limits, "--json", str(grounded))
+    sampled = ("--sample", str(sample), "--engine", "model", "--engine", "model+memory")
+    worldline("bench", "real", *sampled, *asked, *limits, "--json", str(alone))
+    rows = [row for path in (alone, plain, grounded) for row in json.loads(path.read_text(encoding="utf-8"))]
+    journals = [journalled(path.with_name(f"{path.name}.grounded.journal")) for path in (plain, grounded)]
+    return model_part(rows, *journals)
+
+
+def model_part(rows: list[dict[str, Any]], without: dict[Any, Any], beside: dict[Any, Any]) -> str:
+    named = [{**row, "engine": row["engine"] + (f" ({row['model']})" if row["model"] else "")} for row in rows]
+    return f"{fidelity(named)}\n\n{paired(without, beside)}"
+
+
 def replace(page: str, name: str, body: str) -> str:
     pattern = re.compile(rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)", re.DOTALL)
     if not pattern.search(page):
@@ -86,6 +134,8 @@ def replace(page: str, name: str, body: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--terminal-tasks", type=Path)
+    parser.add_argument("--model", help="measure this model, too: local, URL#NAME, ...")
+    parser.add_argument("--model-sample", type=int, default=300, help="turns for the rows that are nothing but a model")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "results")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -107,6 +157,8 @@ def main() -> None:
         engines = ("--engine", "bare-shell", "--engine", "grounded", "--ceiling", "--offline-only")
         worldline("bench", "real", "--data", data, *engines, "--json", str(table))
         page = replace(page, "external", when + fidelity(json.loads(table.read_text(encoding="utf-8"))))
+    if options.model is not None:
+        page = replace(page, "model", when + with_model(options.model, options.model_sample, options.out))
     PAGE.write_text(page, encoding="utf-8")
 
 

@@ -9,10 +9,12 @@ from worldline.kernels.base import Kernel
 from worldline.memory import Transition, mask_foreign
 from worldline.types import Action
 
-__all__ = ["notes_budget", "notes_on"]
+__all__ = ["notes_budget", "notes_on", "notes_tokens"]
 
 _LEAST, _MOST = 150, 8000
 """Bounds of what notes may hold together, in characters."""
+_CHARACTERS_PER_TOKEN = 4
+"""More than text has as a rule, so that a prompt's length in characters is not taken for too short."""
 _ONE_TRANSITION = 800
 _AROUND = 60
 """Characters of a note's heading and fences."""
@@ -30,6 +32,12 @@ def notes_budget(prompt: int, share: float) -> int:
         share: How many notes may have for each of these.
     """
     return round(min(max(share * prompt, _LEAST), _MOST)) if share else 0
+
+
+def notes_tokens(context: int, share: float) -> int:
+    """Tokens that the notes can take at most in a context of so many tokens, the same for all turns of a session."""
+    characters = notes_budget(context * _CHARACTERS_PER_TOKEN, share)
+    return -(-characters // 3)
 
 
 def notes_on(

@@ -9,7 +9,7 @@ from typing import Literal, cast
 from worldline.domains import get_domain
 from worldline.engines.base import EngineParts
 from worldline.engines.calibration import Calibration, Kind
-from worldline.engines.notes import notes_budget, notes_on
+from worldline.engines.notes import notes_budget, notes_on, notes_tokens
 from worldline.kernels.base import Kernel, Proposal
 from worldline.memory import Memory, Transition
 from worldline.memory.evidence import session_text, told_here
@@ -22,8 +22,8 @@ from worldline.types import Action, JsonDict, Observation, Origin, Turn, Usage, 
 __all__ = ["Candidate", "KernelSource", "ModelSource", "RecallSource"]
 
 _SESSION_CHARACTERS = 200_000
-_NOTES_TOKENS = 4000
-"""Upper bound of what the last user message holds beside the action."""
+_LAST_TOKENS = 1000
+"""Room for the action to answer and the instruction behind it, notes left out."""
 _ANSWER_TOKENS = 4096
 """Room for an answer where sampling sets no limit, at most a quarter of the context."""
 _TURN_TOKENS = 40
@@ -162,7 +162,7 @@ class ModelSource:
         """
         domain = self._domain
         system = domain.messages(self._world, (), action)[0]["content"]
-        dropped = self._turns_to_drop(system, history)
+        dropped = self._turns_to_drop(system, history, share)
         shown = len(system) + sum(len(t.action.render()) + len(t.observation.text) for t in history[dropped:])
         notes = notes_on(
             action,
@@ -188,7 +188,7 @@ class ModelSource:
             extra={"finish_reason": answer.finish_reason, "cached": answer.cached},
         )
 
-    def _turns_to_drop(self, system: str, history: Sequence[Turn]) -> int:
+    def _turns_to_drop(self, system: str, history: Sequence[Turn], share: float) -> int:
         """How many early turns do not fit into the model's context, cut in jumps."""
         budget = getattr(self._model, "context_length", None)
         if not budget:
@@ -196,7 +196,8 @@ class ModelSource:
         effective = getattr(self._model, "effective_sampling", None)
         sampling = effective(self._sampling) if effective is not None else self._sampling
         reserve = (sampling.max_tokens if sampling else None) or min(_ANSWER_TOKENS, budget // 4)
-        fixed = estimate_tokens(system) + _NOTES_TOKENS + reserve
+        notes = notes_tokens(budget, share)
+        fixed = estimate_tokens(system) + notes + _LAST_TOKENS + reserve
         tokens = [
             estimate_tokens(t.action.render()) + estimate_tokens(t.observation.text) + _TURN_TOKENS for t in history
         ]
