@@ -33,8 +33,12 @@ class InputFolder:
         Raises:
             FormatError: It cannot be listed.
         """
-        with boundary(FormatError, f"listing {self.name}", OSError), os.scandir(self.path) as found:
-            return {entry.name: _kind(entry) for entry in sorted(found, key=lambda entry: entry.name)}
+        with boundary(FormatError, f"listing {self.name}", OSError):
+            try:
+                with os.scandir(self.path) as found:
+                    return {entry.name: _kind(entry) for entry in sorted(found, key=lambda entry: entry.name)}
+            except PermissionError as exc:
+                raise self.error("permission denied") from exc
 
     def has_file(self, name: str) -> bool:
         """Whether a regular file of that name is directly in it."""

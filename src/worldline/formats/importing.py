@@ -143,17 +143,20 @@ class Importer:
         Raises:
             FormatError: It is named itself and cannot be read, or `strict` is set and a record is wrong.
         """
-        try:
-            with closing(open_unit(unit, format=self._format, limits=self._limits)) as opened:
-                for found in opened:
-                    if isinstance(found, LeftOut):
-                        self.left_out.append(found)
-                    else:
-                        yield from self._entry(found)
-        except FormatError as exc:
-            if unit.path in self._paths:
-                raise
-            self.left_out.append(LeftOut(unit.name, SkippedRecord(exc).reason))
+        with closing(open_unit(unit, format=self._format, limits=self._limits)) as opened:
+            while True:
+                try:
+                    found = next(opened, None)
+                except FormatError as exc:
+                    if unit.path in self._paths:
+                        raise
+                    found = LeftOut(unit.name, SkippedRecord(exc).reason)
+                if found is None:
+                    return
+                if isinstance(found, LeftOut):
+                    self.left_out.append(found)
+                else:
+                    yield from self._entry(found)
 
     def write(
         self, units: Sequence[Unit], path: Path, *, advance: Callable[[], None], watch: Callable[[Trajectory], None]

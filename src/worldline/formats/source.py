@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from worldline.errors import FormatError, boundary
 from worldline.formats.compression import HEAD, CompressionError, expand, method_of
@@ -112,7 +112,7 @@ class InputFile:
         Raises:
             FormatError: The compressed data is damaged, ends too early or expands beyond the limits.
         """
-        with boundary(FormatError, f"reading {self.name}", OSError), self.path.open("rb") as handle:
+        with boundary(FormatError, f"reading {self.name}", OSError), self._opened() as handle:
             method = method_of(handle.read(HEAD))
             handle.seek(0)
             if method is None:
@@ -122,6 +122,12 @@ class InputFile:
                 yield from expand(handle, method, limit=self.limits.expanded, ratio=self.limits.ratio)
             except CompressionError as exc:
                 raise self.error(str(exc), hint=exc.hint) from exc
+
+    def _opened(self) -> BinaryIO:
+        try:
+            return self.path.open("rb")
+        except PermissionError as exc:
+            raise self.error("permission denied") from exc
 
     def head(self) -> bytes:
         """Return the first bytes, without a byte order mark; damage behind them does not matter."""
