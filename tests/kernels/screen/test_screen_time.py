@@ -146,5 +146,5 @@ def test_follow_a_file():
         files={"/home/user/t.sh": "for i in 1 2 3; do echo $i >> log; sleep 1; done\n", "/home/user/log": "0\n"}
     )
     typist.type("bash t.sh &\n", "clear\n")
-    assert typist.type(("tail -f log\n", 1.0)).split("\n")[1:] == ["0", "1", "2"]
+    assert typist.type(("tail -f log\n", 0.8)).split("\n")[1:] == ["0", "1", "2"]
     assert typist.type(("", 1.0), "C-c").split("\n")[1:] == ["0", "1", "2", "3", "^C", PROMPT]

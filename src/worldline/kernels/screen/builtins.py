@@ -132,6 +132,8 @@ def _bg(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
 def _wait(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     runner.features.add("job")
     table = runner.state.jobs
+    any_of_them = words == ["-n"]
+    words = [] if any_of_them else words
     if any(word.startswith("-") for word in words):
         runner.unclear(task, node)
         return
@@ -149,7 +151,7 @@ def _wait(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     if not chosen:
         runner.status(task, 0)
         return
-    task.waiting = " ".join(str(job.number) for job in chosen)
+    task.waiting = ("any " if any_of_them else "") + " ".join(str(job.number) for job in chosen)
     task.after = None if words else 0
     task.simple = node.text
 
@@ -196,10 +198,11 @@ def _kill(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
             table.stop(job)
             runner.doubt("when a stopped job is told of")
         elif signal in ("CONT", "18") and job.state == "Stopped":
-            job.state, job.task.background = "Running", True
+            job.state, job.task.background, job.late = "Running", True, True
             job.task.wake, job.task.remaining = runner.state.now + job.task.remaining, 0.0
         elif signal in _SIGNALS and (job.state == "Running" or signal in ("KILL", "9")):
-            job.state, job.task.wake, job.late = _SIGNALS[signal], None, True
+            # one that was continued just before is heard of at once
+            job.state, job.task.wake, job.late = _SIGNALS[signal], None, not job.late
             job.task.frames.clear()
             job.task.status = 143
         else:

@@ -13,6 +13,7 @@ from worldline.kernels.screen.history import EventNotFound, joined
 from worldline.kernels.screen.lines import LineEditor, parted_keys
 from worldline.kernels.screen.running import Runner
 from worldline.kernels.screen.state import State
+from worldline.kernels.screen.tasks import Task
 from worldline.kernels.shell import ShellKernel
 
 __all__ = ["Console"]
@@ -35,6 +36,8 @@ class Console:
         self.spec = spec
         self.world: TerminalState = shell.state
         self.runner = Runner(shell, state, self.prompt)
+        self.racing = False
+        """A command was entered when a job was about to do something."""
         self._fresh = False
         """What runs was started by keys of this very write."""
 
@@ -115,13 +118,13 @@ class Console:
         What sleeps goes on sleeping while a screen is read, so each entry since its start makes its end less certain.
         In the background that is of no account as long as nothing is typed.
         """
+        tasks = [task for task in self.runner.tasks() if not task.background or self.runner.features]
+        return self.racing or any(self._near(task) for task in tasks)
+
+    def _near(self, task: Task) -> bool:
         state = self.state
-        for task in self.runner.tasks():
-            margin = 0.2 + 0.1 * max(0, state.entries - task.born - 1)
-            near = task.next is not None and state.now < task.next <= state.now + margin
-            if near and (not task.background or self.runner.features):
-                return True
-        return False
+        margin = 0.2 + 0.1 * max(0, state.entries - task.born - 1)
+        return task.next is not None and state.now < task.next <= state.now + margin
 
     # --- keys
 
@@ -130,6 +133,8 @@ class Console:
         state = self.state
         self._fresh = False
         state.entries += 1
+        if "\r" in text and any(task.background and self._near(task) for task in self.runner.tasks()):
+            self.racing = True
         if state.lost:
             self.runner.doubts.append(state.lost)
             return

@@ -549,7 +549,8 @@ class Runner(Executor):
             return
         numbers = task.waiting.split()
         left = [job for job in self.state.jobs.jobs if str(job.number) in numbers and not job.over]
-        if not left:
+        known = {str(job.number) for job in left}
+        if not left or (numbers[0] == "any" and len(known) < len(numbers) - 1):
             task.waiting = ""
             last = [job for job in self.state.jobs.jobs if str(job.number) in numbers]
             self.status(task, last[-1].task.status if task.after is None and last else 0)
