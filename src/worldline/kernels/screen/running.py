@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.builtins import BUILTINS, written
-from worldline.kernels.screen.host import Executor
-from worldline.kernels.screen.nesting import begin, end, starts_shell
+from worldline.kernels.screen.foreground import Foreground
+from worldline.kernels.screen.nesting import begin, starts_shell
 from worldline.kernels.screen.programs import PROGRAMS, find_program
-from worldline.kernels.screen.programs.base import Operator, Program, Shown
-from worldline.kernels.screen.reading import ReadLine
-from worldline.kernels.screen.state import State
-from worldline.kernels.screen.stepping import STEPS
+from worldline.kernels.screen.programs.base import Operator, Program
 from worldline.kernels.screen.tasks import Frame, Task
-from worldline.kernels.shell import ShellKernel
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.script import SHELL_BUILTINS, Script, read_script
 
@@ -34,26 +30,8 @@ _ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
 """Programs of which only the file that they are given tells whether they read the terminal."""
 
 
-class Runner(Executor):
-    """Runs what was entered at a terminal.
-
-    Args:
-        shell: The shell and its files.
-        state: The terminal; changed in place.
-        prompt: Shows the next prompt.
-    """
-
-    def __init__(self, shell: ShellKernel, state: State, prompt: Callable[[], None]) -> None:
-        super().__init__(shell, state)
-        self.prompt = prompt
-        self.features: set[str] = set()
-        """What of the terminal was used, for the classes of a proposal."""
-        self.doubts: list[str] = []
-        self.steps = 0
-        self.launching = False
-        """A job is being started: what it writes races with the shell."""
-
-    # --- starting
+class Runner(Foreground):
+    """Runs what was entered at a terminal: as a whole, or command by command."""
 
     def start(self, text: str) -> None:
         """Begin with what was entered at the prompt."""
@@ -134,72 +112,6 @@ class Runner(Executor):
         except (OSError, Unknown):
             return False
 
-    # --- going on
-
-    def go(self) -> None:
-        """Let the foreground go on until it waits, or is over."""
-        state = self.state
-        task = state.task
-        assert task is not None
-        self.advance(task)
-        if state.ended or state.lost:
-            return
-        if task.over:
-            self.finish()
-
-    def finish(self) -> None:
-        """The shell reads again: tell of jobs, show the prompt."""
-        state = self.state
-        state.task = None
-        state.program_history.lines.clear()
-        state.echo = True
-        state.queue += state.driver.text
-        state.driver.text = ""
-        if state.ended:
-            state.editor = None
-            return
-        notices = state.jobs.notices()
-        if notices:
-            self.features.add("job")
-            state.display.write(notices)
-        self.prompt()
-
-    def advance(self, task: Task) -> None:
-        """Go through a task until it waits or is over."""
-        while task.frames and not task.blocked and not self.state.ended and not self.state.lost:
-            self.steps += 1
-            if self.steps > _MOST_STEPS:
-                self.lose("a loop that does not end")
-                return
-            frame = task.frames[-1]
-            STEPS[frame.kind](self, task, frame)
-
-    def lose(self, why: str) -> None:
-        """From here on it is not known who has the terminal."""
-        self.state.lost = self.state.lost or why
-        self.state.editor = None
-
-    def doubt(self, why: str) -> None:
-        """What the screen shows is a guess from here on."""
-        self.state.display.feed("", why)
-        self.doubts.append(why)
-
-    def status(self, task: Task, value: int) -> None:
-        """Set the status of the command that just ended."""
-        task.status = value
-        if not task.background:
-            self.shell.adjust(status=value)
-
-    # --- commands
-
-    def silent(self, task: Task, command: str) -> int:
-        """Run a command of a loop that writes nothing; returns its status."""
-        run = self.execute(command)
-        task.status = run.status
-        if not run.known:
-            self.doubt(run.why)
-        return run.status
-
     def whole(self, task: Task, text: str) -> None:
         """Run a text in the shell kernel; time that passes in it delays all it writes."""
         script = task.script
@@ -236,15 +148,6 @@ class Runner(Executor):
                 task.frames.clear()
                 self.shell_ended(run.status)
 
-    def shell_ended(self, status: int) -> None:
-        """The shell that is typed at is over; the one around it goes on, if there is one."""
-        if not self.state.levels:
-            self.state.ended = True
-            return
-        doubt = end(self, status)
-        if doubt:
-            self.doubt(doubt)
-
     def _tell(self, task: Task, text: str) -> None:
         """Tell of jobs that ended, as the shell does after each program that it has waited for."""
         if task.background or task.script is not None or not any(job.over for job in self.state.jobs.jobs):
@@ -254,15 +157,6 @@ class Runner(Executor):
             for job in self.state.jobs.jobs:
                 job.late = False
             self.state.display.write(self.state.jobs.notices())
-
-    def write(self, task: Task, text: str, doubt: str = "") -> None:
-        """Show what a command wrote."""
-        if task.background and text and self.launching:
-            task.wake, task.output, task.output_doubt = self.state.now, text, doubt or "the moment a job writes"
-            return
-        if doubt:
-            self.doubts.append(doubt)
-        self.state.display.write(text, doubt)
 
     def _may_block(self, text: str, doubt: str) -> bool:
         script = read_script(text)
@@ -318,39 +212,6 @@ class Runner(Executor):
             words += [Operator("|"), *more] if number else more
         self.program(task, node.text, words)
 
-    def strict(self) -> bool:
-        """Whether the script that runs ends at the first command that fails."""
-        return "errexit" in self.shell.settled.options
-
-    def _trap(self, signal: str) -> str | None:
-        """What the shell does at a signal; None: what is usual."""
-        return next((body for name, body in self.shell.settled.traps if name.removeprefix("SIG") == signal), None)
-
-    def enter(
-        self, task: Task, tree: List, arguments: Sequence[str] | None = None, text: str = "", redirect: str = ""
-    ) -> None:
-        """Begin a script, or (without arguments) a subshell: a shell of its own goes on in the same files."""
-        outer = self.shell.portray()
-        if arguments is not None:
-            self.shell.refresh()
-            self.execute(f"set -- {shlex.join(arguments)}")
-        task.frames.append(Frame("script", tree, values=(text or tree.text, redirect), outer=outer))
-
-    def leave(self, task: Task, status: int) -> None:
-        """End the script or subshell that a task is in."""
-        trap = self._trap("EXIT")
-        while task.frames:
-            frame = task.frames.pop()
-            if frame.kind != "script":
-                continue
-            if trap:
-                run = self.execute(trap)
-                self.exited = False
-                self.write(task, run.text, run.why)
-            self.shell.become(frame.outer)
-            break
-        self.status(task, status)
-
     def _script(self, task: Task, text: str, words: list[str]) -> bool:
         """Go through a shell script step by step if time passes in it; tell whether it was begun."""
         plain, redirect = _redirected(words)
@@ -404,233 +265,6 @@ class Runner(Executor):
         task.program, task.simple = found, written(text)
         self.state.editor = None
         self.show(task, found.start(self.host))
-
-    def show(self, task: Task, shown: Shown) -> None:
-        """Take what a program wrote; it may have ended, or go on by itself."""
-        self.state.echo = shown.echo
-        if shown.unknown:
-            self.doubts.append(shown.unknown)
-        parts = [(shown.seconds, shown.text), *shown.later]
-        task.ending = shown.status if shown.ended else None
-        task.output_doubt = shown.unknown
-        self._deliver(task, parts)
-
-    def _deliver(self, task: Task, parts: Sequence[tuple[float, str]]) -> None:
-        """Show what a program writes, one part after the other; a part that comes later is waited for."""
-        for number, (seconds, text) in enumerate(parts):
-            if seconds > 0:
-                task.wake, task.output, task.later = self.state.now + seconds, text, list(parts[number + 1 :])
-                self.features.add("timing")
-                return
-            self.state.display.write(text, task.output_doubt)
-        task.output_doubt = ""
-        if task.ending is not None:
-            task.program, task.deadline = None, None
-            self.status(task, task.ending)
-            task.ending = None
-
-    # --- jobs and time
-
-    def launch(self, item: AndOr, *, hidden: bool = False) -> None:
-        """Start a command in the background."""
-        self.features.add("job")
-        task = Task(item.text, [Frame("chain", AndOr(item.text, item.parts))], background=True, born=self.state.entries)
-        task.inner = self.shell.portray()
-        text = written(item.text, item.parts[0][1] if len(item.parts) == 1 else None)
-        job = self.state.jobs.add(text, task)
-        job.hidden = hidden
-        if not hidden:
-            self.state.display.write(f"[{job.number}] {job.pid}\n")
-        self.launching = True
-        self.aside(task)
-        self.launching = False
-        self._reap()
-
-    def aside(self, task: Task) -> None:
-        """Let a task in the background go on, in its own shell."""
-        if not task.inner:
-            self.advance(task)
-            return
-        outer = self.shell.portray()
-        self.shell.become(task.inner)
-        self.advance(task)
-        task.inner = self.shell.portray()
-        self.shell.become(outer)
-
-    def _reap(self) -> None:
-        for job in self.state.jobs.jobs:
-            if job.state == "Running" and job.task.over:
-                job.state = "Done" if not job.task.status else f"Exit {job.task.status}"
-
-    def until(self, moment: float) -> None:
-        """Let time pass, and everything happen that it brings."""
-        state = self.state
-        while not state.lost and not state.ended:
-            due = [task for task in self.tasks() if task.next is not None and task.next <= moment + 1e-9]
-            if not due:
-                break
-            task = min(due, key=lambda task: task.next or 0.0)
-            assert task.next is not None
-            state.now = max(state.now, task.next)
-            if task.wake is None:
-                self.expire(task)
-            else:
-                self.woken(task)
-            self._follow()
-        state.now = max(state.now, moment)
-
-    def tasks(self) -> list[Task]:
-        """Everything that may go on by itself: the foreground, and the running jobs."""
-        found = [job.task for job in self.state.jobs.jobs if job.state == "Running"]
-        if self.state.task is not None:
-            found.append(self.state.task)
-        return found
-
-    def woken(self, task: Task) -> None:
-        """A wait is over."""
-        output, doubt = task.output, task.output_doubt
-        task.wake, task.output, task.output_doubt, task.timing = None, "", "", ""
-        if task.after is not None:
-            self.status(task, task.after)
-            task.after = None
-        if output or doubt:
-            if task.background and self.state.task is not None and self.state.task.wake is None:
-                doubt = doubt or "what a job writes into a program's screen"
-            if doubt:
-                self.doubts.append(doubt)
-            self.state.display.write(output, doubt)
-        if task.program is not None:
-            later, task.later = task.later, []
-            task.output_doubt = doubt
-            self._deliver(task, later)
-        if task.background:
-            self.aside(task)
-            self._reap()
-            self._waited()
-        else:
-            self.go()
-
-    def expire(self, task: Task) -> None:
-        """A `read` has waited long enough."""
-        program, task.deadline = task.program, None
-        if not isinstance(program, ReadLine):
-            return
-        if program.typed or self.state.driver.text:
-            self.doubt("what was typed when the time of a `read` was over")
-        self.show(task, program.expire(self.host))
-        self.go()
-
-    def size(self, path: str) -> int:
-        """Bytes of a file, 0 where that is not known."""
-        try:
-            return len(self.shell.read_file(path))
-        except (OSError, Unknown):
-            return 0
-
-    def _follow(self) -> None:
-        """Show what has come to the file that the foreground follows."""
-        task = self.state.task
-        if task is None or not task.follows:
-            return
-        try:
-            data = self.shell.read_file(task.follows)
-        except (OSError, Unknown):
-            self.doubt("the file that `tail -f` follows")
-            return
-        if len(data) < task.shown:
-            self.doubt("a file that became shorter while `tail -f` followed it")
-        self.state.display.write(data[task.shown :].decode("utf-8", "replace"))
-        task.shown = len(data)
-
-    def _waited(self) -> None:
-        """Let a `wait` in the foreground end when its jobs have."""
-        task = self.state.task
-        if task is None or not task.waiting:
-            return
-        numbers = task.waiting.split()
-        left = [job for job in self.state.jobs.jobs if str(job.number) in numbers and not job.over]
-        known = {str(job.number) for job in left}
-        if not left or (numbers[0] == "any" and len(known) < len(numbers) - 1):
-            task.waiting = ""
-            last = [job for job in self.state.jobs.jobs if str(job.number) in numbers]
-            self.status(task, last[-1].task.status if task.after is None and last else 0)
-            task.after = None
-            self.go()
-
-    # --- signals
-
-    def interrupt(self) -> None:
-        """C-c reached the foreground and ended it."""
-        state = self.state
-        task = state.task
-        assert task is not None
-        state.driver.text, state.queue = "", ""
-        self.features.add("interrupt")
-        trap = self._trap("INT") if task.script is not None else None
-        if trap is not None:
-            state.display.feed("^C")
-            if trap:
-                task.wake, task.output, task.after = None, "", None
-                self.status(task, 130)
-                task.frames.append(Frame("list", parse(trap)))
-                self.go()
-            return
-        if task.timing:
-            self.doubt("what a command had written when it was interrupted")
-        state.display.feed("^C")
-        while task.script is not None:
-            self.leave(task, 130)
-        state.display.feed("\r\n")
-        self.shell.adjust(status=130)
-        state.task = None
-        self.finish()
-
-    def suspend(self) -> None:
-        """C-z reached the foreground and stopped it."""
-        state = self.state
-        task = state.task
-        assert task is not None
-        self.features.add("job")
-        state.driver.text, state.queue = "", ""
-        if task.timing:
-            self.doubt("what a command had written when it was stopped")
-        rest = list(task.frames)
-        inside = next((number for number, frame in enumerate(rest) if frame.kind == "script"), None)
-        stopped = Task(task.simple or task.text, program=task.program, forever=task.forever)
-        stopped.simple, stopped.output, stopped.output_doubt = task.simple, task.output, task.output_doubt
-        stopped.remaining = max(0.0, (task.wake or state.now) - state.now)
-        stopped.after = task.after
-        if inside is not None:
-            stopped.frames, rest = rest[inside:], rest[:inside]
-            stopped.simple = stopped.frames[0].values[0]
-            stopped.inner = self.shell.portray()
-            self.shell.become(stopped.frames[0].outer)
-        job = state.jobs.add(stopped.simple or task.text, stopped, "Stopped")
-        state.display.feed("^Z\r\n")
-        state.display.write(state.jobs.line(job))
-        if any(frame.kind in ("for", "cfor", "while") for frame in rest):
-            rest = []
-        while rest and rest[-1].kind == "chain":
-            rest.pop()
-        state.editor, state.echo = None, True
-        state.task = Task(task.text, rest, status=148)
-        self.shell.adjust(status=148)
-        self.go()
-
-    def resume(self, task: Task, stopped: Task) -> None:
-        """Let a stopped task, or one in the background, go on in the foreground of another one."""
-        task.program, task.forever, task.simple = stopped.program, stopped.forever, stopped.simple or stopped.text
-        task.output, task.output_doubt, task.after = stopped.output, stopped.output_doubt, stopped.after
-        if stopped.inner and stopped.frames and stopped.frames[0].kind == "script":
-            stopped.frames[0].outer = self.shell.portray()
-            self.shell.become(stopped.inner)
-        task.frames += stopped.frames
-        if stopped.wake is not None:
-            task.wake = stopped.wake
-        elif stopped.remaining or stopped.output:
-            task.wake = self.state.now + stopped.remaining
-        if task.program is not None:
-            self.doubt("how a program shows itself again")
 
 
 def _bare_shell(words: Sequence[str]) -> bool:
