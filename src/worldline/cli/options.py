@@ -55,10 +55,18 @@ def chosen_model(model: str | None, models: Path | None, cache: Path | None) -> 
 
     Raises:
         ConfigError: There is no such model.
+        MissingExtraError: It is one on this machine, and no library that can run it is installed.
     """
     from worldline.models.config import resolve_model
+    from worldline.models.local import LocalModel, require_library
 
-    return resolve_model(model, models=models, cache=cache) if model else None
+    if not model:
+        return None
+    chosen = resolve_model(model, models=models, cache=cache)
+    asked = getattr(chosen, "inner", chosen)
+    if isinstance(asked, LocalModel):
+        require_library(asked.stored)
+    return chosen
 
 
 def memory_option(function: F) -> F:

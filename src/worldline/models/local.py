@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 import time
@@ -18,7 +19,9 @@ from worldline.models.reasoning import split_reasoning
 from worldline.models.store import StoredModel
 from worldline.types import JsonDict, Usage
 
-__all__ = ["THREADS_VARIABLE", "LocalModel", "default_threads", "open_backend"]
+__all__ = ["THREADS_VARIABLE", "LocalModel", "default_threads", "open_backend", "require_library"]
+
+_LOG = logging.getLogger(__name__)
 
 THREADS_VARIABLE = "WORLDLINE_THREADS"
 """Environment variable with the number of threads that a local model computes with."""
@@ -153,7 +156,7 @@ def default_threads() -> int:
 
 
 def open_backend(stored: StoredModel, *, threads: int, context: int) -> Backend:
-    """Load a model with the library that can: llama.cpp for GGUF if it works here, else Transformers.
+    """Load a model with the library that can: llama.cpp for GGUF if it is installed, else Transformers.
 
     Raises:
         MissingExtraError: Neither is installed.
@@ -161,9 +164,24 @@ def open_backend(stored: StoredModel, *, threads: int, context: int) -> Backend:
     """
     from worldline.models import llama, transformer
 
+    require_library(stored)
     if stored.format == "gguf" and llama.available():
-        return llama.LlamaBackend(stored.path, threads=threads, context=context)
-    if transformer.available():
-        return transformer.TransformersBackend(stored, threads=threads, context=context)
+        trouble = llama.works(stored.path)
+        if trouble is None or not transformer.available():
+            return llama.LlamaBackend(stored.path, threads=threads, context=context)
+        _LOG.warning("%s cannot be run by llama.cpp (%s); using Transformers", stored.path, trouble)
+    return transformer.TransformersBackend(stored, threads=threads, context=context)
+
+
+def require_library(stored: StoredModel) -> None:
+    """Find out whether a library that can run a model is installed.
+
+    Raises:
+        MissingExtraError: None is.
+    """
+    from worldline.models import llama, transformer
+
+    if transformer.available() or (stored.format == "gguf" and llama.available()):
+        return
     wanted = "llama-cpp-python (or torch, transformers and gguf)" if stored.format == "gguf" else "torch, transformers"
     raise MissingExtraError(f"running {stored.name} needs {wanted}", hint="pip install 'worldline[cpu]'")
