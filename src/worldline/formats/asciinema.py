@@ -28,8 +28,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from worldline.formats.base import reason_of
 from worldline.formats.cast_turns import CastEvent, CastTurn, cast_turns
-from worldline.formats.coding import nested_deeply, reason_of
+from worldline.formats.coding import nested_deeply
 from worldline.formats.skeleton import mapping_of
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec, content_id

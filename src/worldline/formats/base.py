@@ -103,6 +103,6 @@ def first_problem(exc: ValidationError, prefix: Callable[[tuple[int | str, ...]]
     return f"{place}: {message}{more}" if place else f"{message}{more}"
 
 
-def reason_of(exc: ValueError) -> str:
+def reason_of(exc: ValueError | RecursionError) -> str:
     """Say in one line why a record cannot be used."""
-    return first_problem(exc) if isinstance(exc, ValidationError) else str(exc)
+    return first_problem(exc) if isinstance(exc, ValidationError) else " ".join(str(exc).split())

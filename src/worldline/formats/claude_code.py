@@ -25,12 +25,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from worldline.formats.base import reason_of
 from worldline.formats.coding import (
     NOTE_LIMIT,
     coding_world,
     nested_deeply,
     other_parts,
-    reason_of,
     result_observation,
     text_or_none,
 )

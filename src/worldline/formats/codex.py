@@ -26,8 +26,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from worldline.formats.base import reason_of
 from worldline.formats.codex_calls import CALLS, OUTPUTS, call_action, call_observation, call_of
-from worldline.formats.coding import NOTE_LIMIT, coding_world, nested_deeply, reason_of, text_or_none
+from worldline.formats.coding import NOTE_LIMIT, coding_world, nested_deeply, text_or_none
 from worldline.formats.skeleton import batch_note, mapping_of, parts_text
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import JsonDict, Source, Trajectory, Turn, content_id

@@ -6,9 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
-from worldline.formats.base import first_problem
 from worldline.formats.jsontext import Scrubbed, raw_of, scrub, verbatim
 from worldline.formats.skeleton import merged_text, parts_text, world_of
 from worldline.types import JsonDict, Observation, ToolSpec, Turn, WorldSpec
@@ -18,7 +15,6 @@ __all__ = [
     "coding_world",
     "nested_deeply",
     "other_parts",
-    "reason_of",
     "result_observation",
     "text_from",
     "text_or_none",
@@ -44,11 +40,6 @@ def nested_deeply(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def reason_of(exc: ValueError | RecursionError) -> str:
-    """Say in one line why something could not be held."""
-    return first_problem(exc) if isinstance(exc, ValidationError) else " ".join(str(exc).split())
 
 
 def coding_world(turns: Sequence[Turn], *, task: str, tools: Sequence[ToolSpec] = (), cwd: Any = None) -> WorldSpec:

@@ -22,7 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from worldline.formats.coding import nested_deeply, other_parts, reason_of, text_or_none
+from worldline.formats.base import reason_of
+from worldline.formats.coding import nested_deeply, other_parts, text_or_none
 from worldline.formats.inspect_events import Step, message_steps, steps_of
 from worldline.formats.skeleton import (
     batch_note,
