@@ -27,6 +27,13 @@ __all__ = ["calibrate"]
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many trajectories.")
 @click.option("--turns", type=click.IntRange(min=1), help="With --model: so many turns, drawn at random (seed 0).")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="With --model: its longest answer.")
+@click.option(
+    "--notes-share",
+    type=click.FloatRange(0, 1),
+    default=0.02,
+    show_default=True,
+    help="With --model: see `bench real`.",
+)
 @model_option
 def calibrate(
     domain: str,
@@ -36,6 +43,7 @@ def calibrate(
     limit: int | None,
     turns: int | None,
     max_tokens: int | None,
+    notes_share: float,
     model: str | None,
     models: Path | None,
     model_cache: Path | None,
@@ -53,7 +61,16 @@ def calibrate(
     require_extra("scipy", "bench")
     asked = chosen_model(model, models, model_cache)
     if asked is not None:
-        measure_model(domain, asked, data=data, out=out, turns=turns, max_tokens=max_tokens, prompts=prompts)
+        measure_model(
+            domain,
+            asked,
+            data=data,
+            out=out,
+            turns=turns,
+            max_tokens=max_tokens,
+            notes_share=notes_share,
+            prompts=prompts,
+        )
         return
     import worldline
     from worldline.bench.calibration import calibrate as measure

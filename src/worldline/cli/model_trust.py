@@ -23,6 +23,7 @@ def measure_model(
     out: Path | None,
     turns: int | None,
     max_tokens: int | None,
+    notes_share: float,
     prompts: Path | None,
 ) -> None:
     """Ask the model on turns of the dev split, and write down how often it was exact.
@@ -34,6 +35,7 @@ def measure_model(
     """
     import worldline
     from worldline.bench.model_trust import asked_turns, model_trust
+    from worldline.engines import EngineOptions
     from worldline.engines.calibration import load_calibration
     from worldline.formats import read_trajectories
     from worldline.memory.shipped import shipped_memory
@@ -56,6 +58,7 @@ def measure_model(
                 data={"split": str(data or "dev"), "hash": content_id([t.id for t in trajectories])},
                 sampling=Sampling(seed=0, max_tokens=max_tokens),
                 prompts=prompts,
+                options=EngineOptions(notes_share=notes_share),
                 on_turn=lambda done, total: progress.update(task, completed=done),
             )
         )
