@@ -28,7 +28,8 @@ class TurnScore(Frozen):
     cluster: str
     """Unit of resampling: the task family, or the trajectory where there is none."""
     exact: bool
-    error_agrees: bool
+    error_agrees: bool | None
+    """None where the truth does not say whether it is an error."""
     structured: bool
     rouge_l: float
     confidence: float
@@ -112,7 +113,7 @@ def row(
         exact_silent=silent.exact,
         n_silent=silent.n,
         structured=_mean([s.structured for s in scores]),
-        error_agreement=_mean([s.error_agrees for s in scores]),
+        error_agreement=_mean([s.error_agrees for s in scores if s.error_agrees is not None]),
         rouge_l=_mean([s.rouge_l for s in scores]),
         abstained=_mean([s.abstained for s in scores]),
         exact_answered=_mean([s.exact for s in scores if not s.abstained]),

@@ -17,8 +17,8 @@ class Comparison:
 
     exact: bool
     """Streams and status (or the whole text) equal to the byte, after volatile masks."""
-    error_agrees: bool
-    """Both are errors or neither is."""
+    error_agrees: bool | None
+    """Both are errors or neither is; None where the truth does not say whether it is one (a screen)."""
     rouge_l: float
     """ROUGE-L F1 of the texts, 0..1."""
     structured: bool

@@ -25,10 +25,16 @@ def compare(predicted: Observation, truth: Observation) -> Comparison:
     exact = _exact(predicted, truth)
     return Comparison(
         exact=exact,
-        error_agrees=is_error(predicted) == is_error(truth),
+        error_agrees=_errors_agree(predicted, truth),
         rouge_l=1.0 if exact else rouge_l(predicted.text, truth.text),
         structured=exact or _same_data(predicted, truth),
     )
+
+
+def _errors_agree(predicted: Observation, truth: Observation) -> bool | None:
+    if truth.exit_code is None and truth.is_error is None:
+        return None
+    return is_error(predicted) == is_error(truth)
 
 
 def is_error(observation: Observation) -> bool:
