@@ -1,0 +1,1 @@
+"""AgentWorldBench and benchmarks of its shape: inference, judging, scoring, reports."""
