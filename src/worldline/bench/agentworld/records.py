@@ -1,8 +1,8 @@
 """What an evaluation run writes down: rows, generations and judgements, each under the hash of what it depends on.
 
-A run's folder holds `run.json` (what was asked for), `generations.jsonl` and `judgements.jsonl`, both append-only, and what
-was made of them: `summary.json` and `report.html`. Scores are never stored: every protocol computes them from the same
-records.
+A run's folder holds `run.json` (what was asked for), `generations.jsonl` and `judgements.jsonl`, both append-only, and
+what was made of them: `summary.json` and `report.html`. Scores are never stored: every protocol computes them from the
+same records.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ DIMENSIONS = ("format", "factuality", "consistency", "realism", "quality")
 DOMAINS = ("mcp", "search", "terminal", "swe", "android", "web", "os")
 
 JudgeMode = Literal["rubric", "turing", "pairwise"]
-"""`rubric`: five scores against the truth; `turing`: which of two is real; `pairwise`: which of two is nearer to the truth."""
+"""`rubric`: five scores against the truth; `turing`: which of two is real; `pairwise`: which is nearer to the truth."""
 
 Outcome = Literal["ok", "truncated", "empty", "error"]
-"""How a call ended: an answer; an answer cut off at the token limit; none; a failure of the endpoint after all tries."""
+"""How a call ended: an answer; one cut off at the token limit; none; a failure of the endpoint after all tries."""
 
 
 class EvalRow(Frozen):
