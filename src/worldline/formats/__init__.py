@@ -1,6 +1,13 @@
 """Trajectory formats, in and out: one file per format, told by content, wrong records named by line."""
 
-from worldline.formats.base import EVALUATION_ONLY, FolderFormat, Format, WritableFormat, is_evaluation_only
+from worldline.formats.base import (
+    EVALUATION_ONLY,
+    ArchiveFormat,
+    FolderFormat,
+    Format,
+    WritableFormat,
+    is_evaluation_only,
+)
 from worldline.formats.catalog import Detection, detect_format, format_names, get_format, writable_format
 from worldline.formats.finding import LeftOut, Unit
 from worldline.formats.folder import InputFolder
@@ -12,6 +19,7 @@ from worldline.formats.writer import TrajectoryWriter, write_trajectories
 
 __all__ = [
     "EVALUATION_ONLY",
+    "ArchiveFormat",
     "Detection",
     "Entry",
     "FolderFormat",
