@@ -6,7 +6,8 @@
  *   - the wall clock stands still at the session's virtual time; the monotonic clocks run on, so that waiting works;
  *   - file times that the kernel stamped since the box started are shown as the virtual time of that moment;
  *   - what programs ask to sleep is added up, which tells the recorder by how much the virtual clock moves on;
- *   - where the recorder keeps an exact time (a terminal), the clock shows at least the moment at which a sleep ended;
+ *   - where the recorder keeps an exact time (a terminal), sleeping goes by that time, so that a busy machine changes
+ *     nothing, and the clock shows at least the moment at which a sleep ended;
  *   - directories on tmpfs show the size they have on ext4;
  *   - `uname` tells of another kernel where the recorder put one in.
  *
@@ -129,21 +130,34 @@ static void sleep_ended(int64_t moment)
     while (seen < moment && !__atomic_compare_exchange_n(slept + 1, &seen, moment, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
+/* Sleep until the recorder's time reaches a moment. */
+static int sleep_until(int64_t end, struct timespec *left)
+{
+    static const struct timespec step = {0, 4000000};
+    int64_t now;
+    while ((now = __atomic_load_n(&table->exact_ns, __ATOMIC_RELAXED)) < end)
+        if (syscall(SYS_nanosleep, &step, 0)) {
+            if (left) {
+                left->tv_sec = (end - now) / SECOND;
+                left->tv_nsec = (end - now) % SECOND;
+            }
+            return -1;
+        }
+    sleep_ended(end);
+    return 0;
+}
+
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     int64_t end = wanted ? end_of_sleep(nanoseconds(wanted)) : 0;
-    int result;
     if (wanted) note_sleep(nanoseconds(wanted));
-    result = syscall(SYS_nanosleep, wanted, left);
-    if (!result) sleep_ended(end);
-    return result;
+    return end ? sleep_until(end, left) : (int)syscall(SYS_nanosleep, wanted, left);
 }
 
 int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, struct timespec *left)
 {
     struct timespec now, relative;
     int64_t end = 0;
-    int result;
     if (wanted && (flags & TIMER_ABSTIME)) {
         int64_t ns;
         clock_gettime(id, &now);
@@ -151,21 +165,19 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, stru
         ns = (ns + 9999999) / 10000000 * 10000000; /* some of it has passed since the moment was chosen */
         note_sleep(ns);
         end = end_of_sleep(ns);
+        if (end) return sleep_until(end, 0) ? errno : 0;
         if (id == CLOCK_REALTIME) { /* a moment of the frozen clock: wait for the distance to it */
             if (ns < 0) ns = 0;
             relative.tv_sec = ns / SECOND;
             relative.tv_nsec = ns % SECOND;
-            if (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &relative, 0)) return errno;
-            sleep_ended(end);
-            return 0;
+            return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &relative, 0) ? errno : 0;
         }
     } else if (wanted) {
         note_sleep(nanoseconds(wanted));
         end = end_of_sleep(nanoseconds(wanted));
     }
-    result = syscall(SYS_clock_nanosleep, id, flags, wanted, left);
-    if (!result) sleep_ended(end);
-    return result ? errno : 0;
+    if (end) return sleep_until(end, left) ? errno : 0;
+    return syscall(SYS_clock_nanosleep, id, flags, wanted, left) ? errno : 0;
 }
 
 unsigned int sleep(unsigned int seconds)

@@ -134,9 +134,9 @@ class FrozenClock:
     def reach(self, seconds: float) -> None:
         """Show the whole seconds of a time since the start; the clock never goes back.
 
-        From the first call on, a sleep that ends moves the clock to the moment of its end at once.
+        From the first call on, what sleeps in the box sleeps by this time.
         """
-        self._exact = self._start * _NS + max(1, int(seconds * _NS))
+        self._exact = max(self._exact, self._start * _NS + max(1, round(seconds * _NS)))
         _HEADER.pack_into(self._now, 0, self._count, self._exact)
         moment = self._start + int(seconds + 1e-6)
         if moment > self._virtual:

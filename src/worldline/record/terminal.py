@@ -3,7 +3,8 @@
 Time is kept apart from the machine's speed. While a process of the box computes, or something is still being written,
 the time that the agent waits does not pass; it passes only while all processes sleep or wait. So a screen shows what a
 machine with unlimited speed would show after the durations, however busy this one is. The clock that programs see
-follows the time that passed, in whole seconds, also during a wait.
+follows the time that passed, in whole seconds, also during a wait, and what sleeps in the box sleeps by that time.
+Waiting with a limit (`timeout`, `read -t`) still goes by real time.
 """
 
 from __future__ import annotations
@@ -36,8 +37,6 @@ _SETTLED = 3
 """Looks in a row that must find the box quiet before the screen is read."""
 _REACTION = 0.06
 """Seconds of real time that the box has to begin with what was typed."""
-_EARLY = 0.15
-"""The clock shows a second so much before it is full, so that `sleep 2` ends at two seconds on any machine."""
 _WATCH_EVERY = 0.5
 _MARK = "<ready>"
 
@@ -262,7 +261,7 @@ class _Wait:
             now = time.monotonic()
             if not busy:  # it was at rest until now: what was written ended the rest
                 self.idle += now - self.last
-                self.box.clock.reach(self.base + min(self.idle + _EARLY, self.duration))
+                self.box.clock.reach(self.base + min(self.idle, self.duration))
             self.last, busy = now, wrote or _computes(pane.pid)
             self.quiet = 0 if busy else self.quiet + 1
             self.delay = _FIRST if busy else min(self.delay * 1.5, _LONGEST)
