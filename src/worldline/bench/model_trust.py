@@ -80,5 +80,7 @@ async def model_trust(
                 engine.absorb(turn)
         finally:
             engine.close()
-    trust = Trust(n=done, exact=exact, lower=round(lower_bound(done, exact, 0.5), 4))
+    # No benefit of the doubt: the prior is the model's own rate, so one that was never right is not trusted at all.
+    prior = exact / done if done else 0.0
+    trust = Trust(n=done, exact=exact, lower=round(lower_bound(done, exact, prior), 4))
     return Calibration(domain=domain, data={**data, "asked": done}, trust={"generated": {model.name: trust}})

@@ -128,13 +128,13 @@ class CascadeEngine:
         return candidates
 
     def _keeps(self, guess: Candidate | None, model: ModelSource) -> bool:
-        """Whether the guess stands because it was measured to be right more often than this model's answers.
+        """Whether the guess stands because this model was not measured to be right more often.
 
         A model that was never measured is asked: a guess says nothing about it.
         """
         trust = model.measured_trust
         wanted = self._options.on_abstain == "guess"
-        return wanted and guess is not None and trust is not None and guess.confidence > trust
+        return wanted and guess is not None and trust is not None and guess.confidence >= trust
 
     async def _generate(self, action: Action, history: Sequence[Turn], guess: Candidate | None) -> Candidate:
         assert self._generated is not None
