@@ -105,8 +105,8 @@ class Filter:
     """It ends after so many lines (`head`, `grep -m`)."""
     whole: str = ""
     """The command as it is at the end of the input, where that differs (`awk` with an END block)."""
-    drops: int = 0
-    """Lines of its output that it holds back until it knows more (`uniq -c`)."""
+    groups: bool = False
+    """It answers a group of equal lines when the group has ended (`uniq -c`)."""
     doubt: str = ""
     raw: bool = False
     readline: bool = False
@@ -129,15 +129,18 @@ class Filter:
             return self._finish(host)
         if not self.at_once:
             return Shown(unknown=self.doubt)
-        if self.drops:
+        if self.groups:
             return self._feed_held(host)
         shown = self.tape.feed(host, text)
         return Shown(shown.text, seconds=shown.seconds, unknown=self.doubt or shown.unknown)
 
     def _feed_held(self, host: Host) -> Shown:
-        """Show all but the last lines of what it would write if the input ended here."""
-        run = self.tape.run(host, "".join(self.lines))
-        before, self.tape.text = self.tape.text, "".join(run.text.splitlines(keepends=True)[: -self.drops])
+        """Show what it would write of all but the last group of equal lines, which may still go on."""
+        count = 1
+        while count < len(self.lines) and self.lines[-1 - count] == self.lines[-1]:
+            count += 1
+        run = self.tape.run(host, "".join(self.lines[:-count]))
+        before, self.tape.text = self.tape.text, run.text
         if not self.tape.text.startswith(before):
             self.doubt = self.doubt or "what it writes changes with what it reads later"
         return Shown(self.tape.text[len(before) :], unknown=self.doubt or ("" if run.known else run.why))
@@ -212,9 +215,9 @@ def _fit(found: Filter, usage: Usage, words: Sequence[str]) -> None:
     """Fit in what depends on the program's own words."""
     script = next(iter(usage.operands), "")
     if usage.name == "uniq" and any(set(option) & set("cdu") for option in usage.options):
-        found.drops = 1
-        if any(set(option) & set("du") for option in usage.options):
-            found.at_once = False
+        found.groups = True
+        if any(set(option) & set("ifsw") for option in usage.options):
+            found.doubt = "uniq by parts of lines"
     elif usage.name == "sed" and re.search(r"\$[!{a-zA-Z=]|(?:^|[;{])\s*[nNqQ]", script):
         found.doubt = "a sed script that looks ahead or ends early"
     elif usage.name.endswith("awk"):

@@ -28,6 +28,8 @@ class Less(LessView):
 
     def start(self, host: Host) -> Shown:
         """Show the first page."""
+        if self.source:
+            host.run(self.source)
         self.window, self.half, self.begin = host.lines - 1, host.lines // 2, host.row
         if odd_text(self.files[0].text):
             self.doubt = "a text with control characters in less"
@@ -139,7 +141,7 @@ class Less(LessView):
             self.message = "No previous regular expression"
             return
         self.backward = kind == "?"
-        self._search(1, self.backward, host)
+        self._search(1, self.backward, host, fresh=True)
 
     def _second(self, kind: str, key: str, host: Host) -> bool:
         if kind == "Z":

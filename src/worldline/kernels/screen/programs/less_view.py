@@ -201,14 +201,19 @@ class LessView:
         ignore = self.options.case == 2 or (self.options.case == 1 and pattern.lower() == pattern)
         return f"(?i){pattern}" if ignore else pattern
 
-    def _search(self, count: int, backward: bool, host: Host) -> None:
+    def _search(self, count: int, backward: bool, host: Host, *, fresh: bool = False) -> None:
+        """Go to a match; a fresh search begins at the edge of the screen, one that goes on at the line on top."""
         if not self.pattern:
             self.message = "No previous regular expression"
             return
         rows = self._rows(host)
         lines = self.files[self.current].text.split("\n")
         regex = re.compile(self._regex(self.pattern))
-        places = range(min(self.top, len(rows)) - 1, -1, -1) if backward else range(max(self.top, 0) + 1, len(rows))
+        if backward:
+            start = min(self.top + host.lines - 1 if fresh else self.top, len(rows))
+            places = range(start - 1, -1, -1)
+        else:
+            places = range(max(self.top, 0) + (0 if fresh else 1), len(rows))
         found = [index for index in places if rows[index].first and regex.search(lines[rows[index].line - 1])]
         self.short = False
         if len(found) < count:

@@ -30,6 +30,8 @@ class More:
     """`-e`: ends at the end of the text."""
     row: int = 0
     """The row after the last one shown."""
+    source: str = ""
+    """The command whose output is shown; it has run for good when the pager starts."""
     raw: bool = True
     readline: bool = False
     count: str = ""
@@ -37,6 +39,8 @@ class More:
 
     def start(self, host: Host) -> Shown:
         """Show the first page."""
+        if self.source:
+            host.run(self.source)
         self.page = self.page or host.lines - 1
         if odd_text(self.text):
             self.doubt = self.doubt or "a text with control characters in more"
@@ -129,7 +133,8 @@ def more_program(words: Sequence[str], host: Host) -> Program | None:
             names.append(word)
     if piped and not names:
         run = host.run(piped, keep=False)
-        return More(run.text, True, page, at_end, doubt=doubt or ("" if run.known else run.why))
+        why = doubt or ("" if run.known else run.why)
+        return More(run.text, True, page, at_end, source=piped, doubt=why)
     if not names:
         return Said("more: bad usage\nTry 'more --help' for more information.\n", 1)
     try:

@@ -207,7 +207,7 @@ class NanoView:
         text = self.text
         text.y = min(int(match[1]), len(text.lines)) - 1
         text.place_at(int(match[2] or text.wanted + 1) - 1)
-        self._show(host, centre=True)
+        self.top = max(text.y - (host.lines - 4) // 2, 0)
 
 
 _MOVES = {

@@ -37,8 +37,8 @@ def less_program(words: Sequence[str], host: Host) -> Program | None:
         return None
     if piped and not names:
         run = host.run(piped, keep=False)
-        found = Less([Text("", run.text)], options, command, doubt=doubt or ("" if run.known else run.why))
-        return found
+        why = doubt or ("" if run.known else run.why)
+        return Less([Text("", run.text)], options, command, source=piped, doubt=why)
     if not names:
         return Said('Missing filename ("less --help" for help)\n', 1)
     texts: list[Text] = []

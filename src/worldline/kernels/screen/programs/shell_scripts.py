@@ -69,8 +69,17 @@ done;
 """
 _SELECT = re.compile(r"(?<![\w-])select[ \t]+(\w+)(?:[ \t]+in[ \t]+([^\n;]*?))?[ \t]*(?:;|\n)\s*do(?!\w)")
 _READS = re.compile(r"(?:^|[\s;&|({!])(?:read|select|mapfile|readarray)(?=\s|;|$|\))", re.MULTILINE)
+_TAKES_ALL = re.compile(
+    r"(?:^|[;&({]|\$\()\s*(?:cat|wc(?: -\w)?|sort|tac|head(?: -\w+)?|tail|bc|tr [^|;\n]*|mapfile[^<|;\n]*|"
+    r"readarray[^<|;\n]*)\s*(?:$|[;)|])|/dev/(?:stdin|tty)",
+    re.MULTILINE,
+)
+"""Commands that read all of the terminal by themselves."""
 _ORDER = "the order in which"
-_VOLATILE = re.compile(r"\$\{?(?:RANDOM|SRANDOM|EPOCH|BASHPID|SECONDS)|\bshuf\b|/dev/u?random|\bdate\b")
+_VOLATILE = re.compile(
+    r"\bS?RANDOM\b|\$\{?(?:EPOCHREALTIME|BASHPID|PPID|\$)|\bshuf\b|/dev/u?random|\bsort -R\b|\bmktemp\b"
+)
+"""What differs from run to run."""
 
 
 def reads_in_bash(text: str) -> bool:
@@ -98,6 +107,10 @@ class BashScript:
 
     def start(self, host: Host) -> Shown:
         """Begin."""
+        if _TAKES_ALL.search(self.source):
+            self.doubts.append("a command in the script that may read the terminal itself")
+        if _VOLATILE.search(self.source):
+            self.doubts.append("the script uses what differs from run to run")
         return self._go_on(host)
 
     def feed(self, text: str, host: Host) -> Shown:
