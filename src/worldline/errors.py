@@ -35,7 +35,10 @@ import importlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from worldline.types import Usage
 
 __all__ = [
     "ActionError",
@@ -126,28 +129,64 @@ class EvaluationOnlyError(InputError):
 class ModelError(WorldlineError):
     """A language model did not give a usable answer."""
 
+    transient = False
+    """Whether a later run, with nothing else changed, may get an answer."""
+    tries = 1
+    """Requests that were made before giving up."""
+
 
 class EndpointError(ModelError):
     """The endpoint is unreachable or does not speak the chat completions protocol."""
+
+    transient = True
 
 
 class RateLimitError(ModelError):
     """The endpoint kept answering 429 or 503 after all retries."""
 
+    transient = True
+
 
 class ModelTimeoutError(ModelError):
     """The endpoint did not answer in time, after all retries."""
 
+    transient = True
 
-class TruncatedError(ModelError):
-    """The answer was cut off by the token limit; `reasoning` holds what there was."""
 
-    def __init__(self, message: str, *, reasoning: str = "", hint: str | None = None) -> None:
+class _NoAnswerError(ModelError):
+    """A call that was answered and paid for, but without an answer in it.
+
+    Args:
+        message: What happened, in one sentence.
+        reasoning: What the model wrote before.
+        raw: The content as it came.
+        finish_reason: As the endpoint named it.
+        usage: What the call cost.
+        hint: What the user can do about it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reasoning: str = "",
+        raw: str = "",
+        finish_reason: str = "",
+        usage: Usage | None = None,
+        hint: str | None = None,
+    ) -> None:
         super().__init__(message, hint=hint)
         self.reasoning = reasoning
+        self.raw = raw
+        self.finish_reason = finish_reason
+        self.usage = usage
 
 
-class EmptyAnswerError(ModelError):
+class TruncatedError(_NoAnswerError):
+    """The answer was cut off by the token limit; `reasoning` holds what there was."""
+
+
+class EmptyAnswerError(_NoAnswerError):
     """The model finished without any content."""
 
 

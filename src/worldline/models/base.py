@@ -43,6 +43,15 @@ class ModelAnswer:
     model: str
     cached: bool = False
     """Answered from the response cache, at no cost."""
+    raw: str | None = None
+    """The content as it came, reasoning that stands in it included; None: as `content`."""
+    tries: int = 1
+    """Requests it took."""
+
+    @property
+    def as_sent(self) -> str:
+        """The content as the model gave it: what protocols that do their own parsing read."""
+        return self.content if self.raw is None else self.raw
 
 
 @runtime_checkable

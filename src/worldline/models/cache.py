@@ -79,6 +79,7 @@ class ResponseCache:
             "finish_reason": answer.finish_reason,
             "usage": answer.usage.model_dump(mode="json"),
             "model": answer.model,
+            "raw": answer.raw,
         }
         with boundary(StorageError, f"writing the answer cache {self.path}", OSError, sqlite3.Error):
             self._db.execute(

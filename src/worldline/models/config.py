@@ -18,6 +18,7 @@ from worldline.models.local import LocalModel
 from worldline.models.scripted import ScriptedModel
 from worldline.models.settings import LocalSettings, ModelSettings
 from worldline.models.store import find_model
+from worldline.types import JsonDict
 
 __all__ = ["KEY_VARIABLE", "MODELS_VARIABLE", "load_models", "model_files", "resolve_model"]
 
@@ -71,7 +72,9 @@ def load_models(path: Path) -> dict[str, Entry]:
     return {str(name): _settings(entry, f"{path}: models.{name}") for name, entry in entries.items()}
 
 
-def resolve_model(spec: str, *, models: Path | None = None, cache: Path | None = None) -> ChatModel:
+def resolve_model(
+    spec: str, *, models: Path | None = None, cache: Path | None = None, overrides: JsonDict | None = None
+) -> ChatModel:
     """Build the chat model that a user named.
 
     Args:
@@ -80,12 +83,19 @@ def resolve_model(spec: str, *, models: Path | None = None, cache: Path | None =
             Hugging Face folder), or `scripted:FILE`.
         models: The models file to look in, in place of the usual ones (see :func:`model_files`).
         cache: File of a response cache to put before the model.
+        overrides: Settings of an endpoint (see :class:`ModelSettings`) that go before those of the models file, such
+            as `concurrency`; a model of another kind has none and ignores them.
 
     Raises:
         ConfigError: There is no such model, or its settings are wrong.
         StorageError: The cache cannot be opened.
     """
     model = _build(spec.strip(), models)
+    if overrides and isinstance(model, EndpointModel):
+        entry = {**model.settings.model_dump(), **overrides}
+        settings = _settings(entry, spec)
+        assert isinstance(settings, ModelSettings)
+        model = EndpointModel(settings, name=model.name)
     return model if cache is None else CachedModel(model, cache)
 
 

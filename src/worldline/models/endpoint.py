@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +31,8 @@ _LOCAL = {"localhost", "127.0.0.1", "::1"}
 _RESERVED = {"model", "messages", "stream", "n"}
 _TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _SLOW_DOWN = {429, 503}
+_ABOUT_THE_REQUEST = {400, 413, 422}
+"""What is refused with these is refused again, whatever the state of server, key and address."""
 
 
 def merge_sampling(default: Sampling, wanted: Sampling | None) -> Sampling:
@@ -113,7 +116,8 @@ class EndpointModel:
         for attempt in range(tries):
             try:
                 async with self._slot():
-                    return await self._try(client, body)
+                    answer = await self._try(client, body)
+                return answer if attempt == 0 else replace(answer, tries=attempt + 1)
             except _TransientError as failure:
                 delay = self._delay(attempt, failure.after)
                 if attempt + 1 == tries or delay is None:
@@ -198,7 +202,9 @@ class EndpointModel:
             return _TransientError(error, _retry_after(response.headers))
         if 300 <= status < 400:
             return EndpointError(message, hint="the address redirects: give its final form as base_url")
-        return EndpointError(message, hint=self._advice(status))
+        refused = EndpointError(message, hint=self._advice(status))
+        refused.transient = status not in _ABOUT_THE_REQUEST
+        return refused
 
     def _advice(self, status: int) -> str | None:
         if status in (401, 403):
@@ -253,6 +259,7 @@ class EndpointModel:
 
 
 def _final(error: ModelError, tries: int) -> ModelError:
+    error.tries = tries
     if tries > 1:
         error.message = f"{error.message} (tried {tries} times)"
     return error

@@ -129,14 +129,6 @@ class LocalModel:
 
     def _answer(self, written: Written, seconds: float) -> ModelAnswer:
         reasoning, content = split_reasoning(written.text)
-        if not content.strip():
-            if written.finish_reason == "length":
-                raise TruncatedError(
-                    "the token limit was reached before the model answered",
-                    reasoning=reasoning or "",
-                    hint="raise max_tokens",
-                )
-            raise EmptyAnswerError("the model finished without an answer")
         usage = Usage(
             prompt_tokens=written.prompt_tokens,
             completion_tokens=written.completion_tokens,
@@ -144,7 +136,20 @@ class LocalModel:
             latency_s=seconds,
             cost_usd=0.0,
         )
-        return ModelAnswer(content, reasoning, written.finish_reason, usage, self.stored.name)
+        if not content.strip():
+            came = {"raw": written.text, "finish_reason": written.finish_reason}
+            if written.finish_reason == "length":
+                raise TruncatedError(
+                    "the token limit was reached before the model answered",
+                    reasoning=reasoning or "",
+                    usage=usage,
+                    hint="raise max_tokens",
+                    **came,
+                )
+            raise EmptyAnswerError(
+                "the model finished without an answer", reasoning=reasoning or "", usage=usage, **came
+            )
+        return ModelAnswer(content, reasoning, written.finish_reason, usage, self.stored.name, raw=written.text)
 
 
 def default_threads() -> int:

@@ -71,19 +71,22 @@ def read_answer(data: JsonDict, *, url: str, model: str, latency_s: float, price
     message = choice.get("message")
     if not isinstance(message, dict):
         raise EndpointError(f"{url} answered with a choice that has no message")
-    content = _clean(_text(message.get("content")))
+    raw = content = _clean(_text(message.get("content")))
     reasoning = _clean(_text(message.get("reasoning")) or _text(message.get("reasoning_content"))) or None
     if reasoning is None:
         reasoning, content = split_reasoning(content)
     finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else "unknown"
-    if not content.strip():
-        raise _no_answer(message, finish, reasoning or "")
     usage = _usage(data.get("usage"), latency_s)
     if prices is not None:
         usage = usage.model_copy(update={"cost_usd": prices.cost(usage)})
+    if not content.strip():
+        error = _no_answer(message, finish, reasoning or "")
+        error.raw, error.finish_reason, error.usage = raw, finish, usage
+        raise error
     named = data.get("model")
-    return ModelAnswer(content, reasoning, finish, usage, named if isinstance(named, str) and named else model)
+    named = named if isinstance(named, str) and named else model
+    return ModelAnswer(content, reasoning, finish, usage, named, raw=raw)
 
 
 def _first_choice(data: JsonDict, url: str) -> JsonDict:

@@ -96,7 +96,7 @@ class ScriptedModel:
         reasoning, content = split_reasoning(entry)
         if not content.strip():
             raise EmptyAnswerError("the script's answer is empty")
-        return ModelAnswer(content, reasoning, "stop", Usage(), self.name)
+        return ModelAnswer(content, reasoning, "stop", Usage(), self.name, raw=entry)
 
     async def aclose(self) -> None:
         """Nothing to free."""
