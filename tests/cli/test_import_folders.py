@@ -88,7 +88,7 @@ def test_archive(runs: Path, tmp_path: Path) -> None:
 
 def test_output_to_a_pipe(runs: Path, tmp_path: Path) -> None:
     done = run("import", "runs/tau2/results.json", "--out", "-", cwd=tmp_path)
-    assert next(json.loads(line)["family"] for line in done.stdout.splitlines()).startswith("tau2-telecom")
+    assert next(json.loads(line)["family"] for line in done.stdout.split("\n")).startswith("tau2-telecom")
     assert "wrote 2 trajectories to -" in done.stderr
 
 
