@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 from tiny_gguf import gguf
 
+from worldline.domains.terminal import TERMINAL
 from worldline.errors import EmptyAnswerError, MissingExtraError, ModelError, TruncatedError
 from worldline.models import LocalModel, Message, Sampling, local
 from worldline.models.backend import Written
 from worldline.models.local import default_threads
 from worldline.models.store import StoredModel, describe
 from worldline.models.templates import chat_tokens
+from worldline.types import WorldSpec
 
+OPENING = "<predicted_observation>\n**Environment Observation:**\n"
 ASKED = "Put it between `<predicted_observation>` and `</predicted_observation>`."
 
 
@@ -82,9 +85,10 @@ async def test_an_answer_with_its_cost(stored: StoredModel, backend: Backend):
 async def test_the_answer_is_begun_where_tags_are_asked_for(stored: StoredModel, backend: Backend):
     model = LocalModel(stored, sampling=Sampling(stop=("x",), max_tokens=5))
     answer = await model.complete(ask(ASKED), Sampling(seed=3))
-    assert answer.content == f"<predicted_observation>\n{ASKED}"
+    assert answer.content == f"{OPENING}{ASKED}"
+    assert TERMINAL.parse_answer(f"{OPENING}a\n[exit code: 0]\n", WorldSpec(domain="terminal")).stdout == "a\n"
     sampling, opening = backend.asked[-1]
-    assert opening == "<predicted_observation>\n" and sampling.stop == ("x", "</predicted_observation>")
+    assert opening == OPENING and sampling.stop == ("x", "</predicted_observation>")
     assert (sampling.temperature, sampling.max_tokens, sampling.seed) == (0.0, 5, 3)
     await model.complete(ask("plain"))
     assert backend.asked[-1][1] == "" and backend.asked[-1][0].stop == ("x",)

@@ -27,6 +27,9 @@ THREADS_VARIABLE = "WORLDLINE_THREADS"
 """Environment variable with the number of threads that a local model computes with."""
 
 _OPEN_TAG, _CLOSE_TAG = "<predicted_observation>", "</predicted_observation>"
+_OPENING = f"{_OPEN_TAG}\n**Environment Observation:**\n"
+"""The tag, and the words that every earlier observation of the conversation begins with: after the tag alone, a small
+model repeats the tag."""
 _CONTEXT_LIMIT = 16_384
 """Longest context that is set up unasked: its memory grows with it."""
 _DEFAULT_SAMPLING = Sampling(temperature=0.0, max_tokens=512, seed=0)
@@ -46,8 +49,8 @@ class LocalModel:
         context: Tokens of prompt and answer together; default what the model was made for, at most 16384.
         sampling: Default sampling; what is not set there is greedy, 512 tokens, seed 0.
         begin: Where the last message asks for an answer between `<predicted_observation>` tags, begin the answer with
-            the opening tag and end it at the closing one: small models forget them. Never done for a model that reasons
-            before it answers.
+            the opening tag and the words that earlier observations begin with, and end it at the closing tag: small
+            models forget them. Never done for a model that reasons before it answers.
     """
 
     def __init__(
@@ -119,7 +122,7 @@ class LocalModel:
             self._backend = open_backend(self.stored, threads=self.threads, context=self.context_length)
         if self._begin and not self._backend.reasons and _OPEN_TAG in messages[-1]["content"]:
             held = replace(sampling, stop=(*sampling.stop, _CLOSE_TAG))
-            return self._backend.write(messages, held, stop, f"{_OPEN_TAG}\n")
+            return self._backend.write(messages, held, stop, _OPENING)
         return self._backend.write(messages, sampling, stop)
 
     def _unload(self) -> None:
