@@ -39,7 +39,7 @@ _REDIRECT = re.compile(
 _OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[|&;()\n]")
 _PLAIN = re.compile(r"[^\s|&;()<>'\"\\`$=\[]+")
 _RESERVED = frozenset(("then", "else", "elif", "fi", "do", "done", "esac", "}", "in"))
-_DOCUMENT = re.compile(r"(?:\d+)?<<-?$")
+_DOCUMENT = re.compile(r"\d*<<-?")
 
 
 def parse(text: str) -> List:
@@ -77,7 +77,7 @@ class _Reader:
             self.place = found.end()
             if self.text.startswith("#", self.place):
                 self.place = self.text.index("\n", self.place)
-        if self.place >= len(self.text) and self.text.endswith("\\\n"):
+        if self.place >= len(self.text) and found[0].endswith("\\\n"):
             raise Incomplete("backslash")
 
     def peek(self) -> str:
@@ -370,7 +370,7 @@ class _Reader:
         word = self.word()
         if not word:
             raise Fault
-        if _DOCUMENT.search(found[0]):
+        if _DOCUMENT.fullmatch(found[0]):
             delimiter = re.sub(r"\\(.)|['\"]", lambda match: match[1] or "", word)
             self.open_documents.append((at, delimiter, found[0].endswith("-")))
         return found[0], word

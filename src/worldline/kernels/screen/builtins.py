@@ -200,7 +200,7 @@ def _kill(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
         elif signal in ("CONT", "18") and job.state == "Stopped":
             job.state, job.task.background, job.late = "Running", True, True
             job.task.wake, job.task.remaining = runner.state.now + job.task.remaining, 0.0
-        elif signal in _SIGNALS and (job.state == "Running" or signal in ("KILL", "9")):
+        elif signal in _SIGNALS and job.state == "Running":
             # one that was continued just before is heard of at once
             job.state, job.task.wake, job.late = _SIGNALS[signal], None, not job.late
             job.task.frames.clear()

@@ -18,6 +18,8 @@ from worldline.kernels.shell import ShellKernel
 
 __all__ = ["Console"]
 
+_WHOLE_LINES = frozenset(("read", "bash script", "python script"))
+"""Programs that wait for a newline, whatever they have got already."""
 _INTERRUPT, _SUSPEND, _QUIT, _END = "\x03", "\x1a", "\x1c", "\x04"
 
 
@@ -68,8 +70,7 @@ class Console:
             if command:
                 self._prompt_command(command)
         pattern = self.shell.variable(variable)
-        pattern = {"PS1": self.spec.prompt, "PS2": "> "}[variable] if pattern is None else pattern
-        shown = decode(pattern, self.around())
+        shown = decode(pattern or "", self.around())
         if re.search(r"(?<!\\)[$`](?=[\w({?!`])|\$\?", shown):
             shown = self._expanded(shown)
         offset = state.display.column if "\n" not in shown else 0
@@ -169,6 +170,8 @@ class Console:
                 elif task.program.readline:
                     state.queue = queue
                     self._program_line()
+                elif task.program.name in _WHOLE_LINES and "\n" not in queue:
+                    state.driver.pushed += queue
                 else:
                     # What was typed while a line was being edited comes in one piece, with its Enters as they are.
                     self._lines(queue.replace("\r", "\n"))
@@ -405,7 +408,7 @@ class Console:
 
     def _lines(self, text: str) -> None:
         """Give whole lines to a program; what it leaves is there for whoever reads next."""
-        rest = text.splitlines(keepends=True)
+        rest = re.findall(r"[^\n]*\n|[^\n]+", text)
         while rest:
             task = self.state.task
             if task is None or task.program is None or task.wake is not None or task.program.readline:

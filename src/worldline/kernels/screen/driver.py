@@ -21,6 +21,8 @@ class LineDriver:
     """A line that is being typed, not yet given to anybody."""
 
     text: str = ""
+    pushed: str = ""
+    """What was typed before while a line editor read: it begins the next line, its Enters as they came."""
     literal: bool = False
     """C-v was pressed: the next key stands for itself."""
     tabbed: bool = False
@@ -29,15 +31,14 @@ class LineDriver:
     def key(self, key: str) -> tuple[str, str | None]:
         """Take a character; return what is shown, and the line if the key ended it.
 
-        The line is without its newline; C-d ends it as it is, which :attr:`ended_bare` of the caller tells by the
-        second value being the text and the shown text empty.
+        The line is without its newline.
         """
         if self.literal:
             self.literal = False
             self.text += key
             return echoed(key), None
         if key in ("\r", "\n"):
-            line, self.text = self.text, ""
+            line, self.text, self.pushed = self.pushed + self.text, "", ""
             return "\r\n", line
         if key in ("\x7f", "\x08") and (key == "\x7f"):
             return self._erase(1), None

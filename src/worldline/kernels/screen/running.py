@@ -26,6 +26,8 @@ _BLOCKING_WORDS = (
 _BLOCKING = frozenset(_BLOCKING_WORDS.split())
 """Programs that may keep the terminal when it is not known what they do."""
 _MOST_STEPS = 20_000
+_QUOTED = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\"|\\.)", re.DOTALL)
+_COMMAND_PLACE = r"(?:^|[;&|(){}]|\b(?:do|then|else|elif|if|while|until|time)\s|!\s)\s*"
 _ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
 """Programs of which only the file that they are given tells whether they read the terminal."""
 
@@ -37,6 +39,7 @@ class Runner(Foreground):
         """Begin with what was entered at the prompt."""
         state = self.state
         state.commands += 1
+        text = self._unaliased(text)
         try:
             tree: List | None = parse(text)
         except (Fault, Incomplete):
@@ -50,6 +53,26 @@ class Runner(Foreground):
         node: Node = tree if tree is not None and stepped else Other(text)
         state.task = Task(text, [Frame("list" if stepped else "node", node)], born=state.entries)
         self.go()
+
+    def _unaliased(self, text: str) -> str:
+        """Put in what aliases stand for, as an interactive shell does with first words."""
+        aliases = self.shell.aliases() if "alias" in " ".join(self.state.history.lines) else {}
+        done: set[str] = set()
+        while aliases.keys() - done:
+            names = "|".join(re.escape(name) for name in sorted(aliases.keys() - done, key=len, reverse=True))
+            pattern = re.compile(rf"({_COMMAND_PLACE})({names})(?=[\s;&|)<>]|\Z)", re.MULTILINE)
+            used: set[str] = set()
+
+            def fill(match: re.Match[str], used: set[str] = used) -> str:
+                used.add(match[2])
+                return match[1] + aliases[match[2]]
+
+            parts = _QUOTED.split(text)
+            parts[::2] = [pattern.sub(fill, part) for part in parts[::2]]
+            if not used:
+                break
+            text, done = "".join(parts), done | used
+        return text
 
     def steps_through(self, node: Node | AndOr) -> bool:
         """Whether it has to be gone through command by command."""

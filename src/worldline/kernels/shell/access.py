@@ -130,6 +130,8 @@ def doubts(
     for found in _OWN_WORDS.finditer(_EXCEPTION.sub("", stderr)):
         yield f"the shell library said {found[0]!r}"
     shown = re.sub(r"'[^']*'|\b(?:wait|kill(?: -\S+)*) \"?\$[!$]\"?", "", script.text)
+    if state.screen is not None:
+        shown = re.sub(r"\$\{?(?:COLUMNS|LINES)\b", "", shown)
     volatile = _VOLATILE.search(shown)
     if volatile is not None:
         yield f"{volatile[0]} differs from run to run"
@@ -230,7 +232,7 @@ def _programs(script: Script, state: TerminalState, stderr: str, functions: Coll
     direct = {command.name for command in script.analysis.commands}
     given = {word for command in script.analysis.commands if command.name in _RUNNERS for word in command.args}
     for name in sorted(script.programs - known - (given - direct)):
-        if "/" not in name and name not in script.functions and presence(state, name) == "unknown":
+        if "/" not in name and name not in functions and presence(state, name) == "unknown":
             yield f"it is not known whether {name} is installed"
 
 

@@ -397,6 +397,11 @@ class ShellKernel:
         state = self._ready().shell_state()
         return state.variables.get(name, state.env.get(name))
 
+    def aliases(self) -> dict[str, str]:
+        """Aliases by name."""
+        self.reject()
+        return dict(self._ready().shell_state().aliases)
+
     def unexported(self) -> list[str]:
         """Names of the variables that programs do not get, without those that every shell has."""
         self.reject()

@@ -174,6 +174,8 @@ class Step:
     errors: list[str] = field(default_factory=list)
     """What our commands wrote to their error streams, wherever these went."""
     slept: float = 0.0
+    ordered: bool = False
+    """Messages and output of a program that writes both are in the order of a terminal."""
     shows: Callable[[str], bool] | None = None
     """Tells whether a command's output goes to the terminal; None: there is no terminal."""
     jobs: tuple[Job, ...] = ()
@@ -264,6 +266,11 @@ def _ours(slot: Slot, name: str, function: Builtin, *, sure: bool) -> Callback:
             step.errors.append(result.stderr)
         if result.merged is not None and name in step.merging:
             return BuiltinResult(result.merged, "", result.status)
+        if result.stderr and result.stdout and name in step.merging and _columns(step, name) is not None:
+            text = _by_operand(name, list(context.argv), result)
+            if text is not None:
+                step.ordered = True
+                return BuiltinResult(text, "", result.status)
         if result.stderr and result.stdout and name in step.merging:
             # A program writes errors at once and its output when it ends, or when 4096 bytes have come together.
             if len(result.stdout) >= 4096:
@@ -272,6 +279,20 @@ def _ours(slot: Slot, name: str, function: Builtin, *, sure: bool) -> Callback:
         return _given(result)
 
     return callback
+
+
+def _by_operand(name: str, words: list[str], result: Result) -> str | None:
+    """Both streams of a `grep` that writes to a terminal: file by file; None where that cannot be told."""
+    if name not in ("grep", "egrep", "fgrep"):
+        return None
+    out, err = result.stdout.splitlines(keepends=True), result.stderr.splitlines(keepends=True)
+    text = ""
+    for word in words:
+        for lines, start in ((err, f"{name}: {word}: "), (out, f"{word}:")):
+            mine = [line for line in lines if line.startswith(start)]
+            text += "".join(mine)
+            lines[:] = [line for line in lines if line not in mine]
+    return text if not out and not err else None
 
 
 def _core(slot: Slot, name: str, function: Core) -> Callback:

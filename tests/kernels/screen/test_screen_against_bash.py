@@ -1,0 +1,65 @@
+"""The same keys for a real bash on a real terminal and for the kernel."""
+
+import os
+import shutil
+
+import pytest
+from screen_typing import screen_world
+
+from worldline.domains.terminal.keystrokes import Keystrokes, keystroke_action
+from worldline.kernels.screen import ScreenKernel
+from worldline.record.terminal import RealTerminal
+
+FILES = {
+    "/home/user/a.txt": "one\n",
+    "/home/user/b c.txt": "x\n",
+    "/home/user/notes/alpha.md": "",
+    "/home/user/notes/alps.md": "",
+    "/home/user/ask.sh": {"content": "#!/bin/bash\nread -p 'who? ' who\necho hi $who\n", "mode": "755"},
+    "/home/user/slow.sh": "trap 'echo caught; exit 3' INT\nfor i in 1 2 3; do echo $i; sleep 1; done\n",
+}
+
+SESSIONS = {
+    "editing": [
+        "ls\n", "ls not", "Tab", "Tab", "Tab", "p\x7falps.md", "C-a", "\x06\x06 -l", "C-e", "\n", "echo one two", "C-w",
+        "C-y", "C-u", "C-y", "\n", "Up", "Up", "Down", "\n", "C-r", "al", "\n", "echo " + "w" * 130, "\x7f" * 30, "\n",
+        "x", "C-c", "echo $?\n", "C-l", "!!\n", "echo !$\n", "!nope\n", "history 3\n", "bash --norc\n", "echo in\n",
+        "C-d",
+    ],
+    "commands": [
+        "cd notes\npwd\n", "cat <<EOF > f\n#!/bin/x\nEOF\n", "cat f; cd ..\n", "for i in 1 2\n", "do echo $i\ndone\n",
+        "echo 'a\nb'\n", "echo a |\ncat\n", "nosuch\n", "cat nofile a.txt\n", "printf abc\n", "ls\n",
+        "alias l='ls -1'\n", "l\n", "PS1='[\\W]\\$ '\n", "cd /tmp\n",
+        "seq 50\n", "clear\n",
+        "if true; then\n", "C-c", "(\n", "C-d",
+    ],
+    "programs": [
+        "cat\n", "typ\x7fped\n", "C-d", "sort | uniq -c\n", "b\na\nb\n", "C-d", "./ask.sh\n", "Ann\n", "read x y\n",
+        "1 2 3\n", "echo $y\n", "cat > new\n", "line\n", "C-c", "cat new\n", "read z\ntyped\n", "more\n", "echo $z\n",
+    ],
+    "jobs": [
+        "sleep 60\n", "C-z", "jobs\n", "bg\n", "fg\n", "C-c", "sleep 60 && echo no\n", "ahead\n", "C-c",
+        ("for i in 1 2; do echo $i; sleep 1; done\n", 0.5), ("", 2.0), "bash slow.sh\n", "C-c", "echo $?\n",
+        "sleep 99; echo yes\n", "C-z", "exit\n", "fg\n", "C-c",
+        "exit\n",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(SESSIONS))
+def test_screens_are_those_of_bash(name: str):
+    if shutil.which("bwrap") is None:
+        reason = "bubblewrap is not installed: apt-get install bubblewrap"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    world = screen_world(files=FILES)
+    kernel = ScreenKernel(world)
+    with RealTerminal(world) as real:
+        for entry in SESSIONS[name]:
+            text, seconds = entry if isinstance(entry, tuple) else (entry, 0.3)
+            seen = real.type([Keystrokes(text, seconds)]).text
+            foreseen = kernel.propose(keystroke_action([{"keystrokes": text, "duration": seconds}]))
+            kernel.accept()
+            assert foreseen.observation.text == seen, (text, foreseen.why)
+            assert foreseen.known, (text, foreseen.why)
