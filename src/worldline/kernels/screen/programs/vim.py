@@ -233,11 +233,11 @@ class Vim(VimView):
             step = min(rows // 2, last - text.y) if key == "\x04" else -min(rows // 2, text.y)
             window.top = max(min(window.top + step, max(last - rows + 1, 0)), 0)
             text.y += step
+            if window.top + rows <= last:
+                text.y = min(text.y, window.top + rows - 6)
         else:
             window.top = max(min(window.top + (1 if key == "\x05" else -1), last), 0)
             text.y = max(min(text.y, window.top + rows - 6), window.top + (5 if window.top else 0))
-        if window.top + rows > last + 1 and key not in "\x02\x15\x19":
-            self.doubt = self.doubt or ("" if key in ("\x04", "zb") else "scrolling past the end in vim")
         text.x = text.first_nonblank(min(max(text.y, 0), last)) if key in "\x06\x02\x04\x15" else text.x
 
     def _operate(self, operator: str, motion: str, count: int, given: bool) -> None:

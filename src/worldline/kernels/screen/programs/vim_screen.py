@@ -35,7 +35,7 @@ class Window:
         elif low > self.top + rows - 1:
             far = low - (self.top + rows - 1) > rows + 1
             self.top = min(y - (rows - 1) // 2, most) if far else low - rows + 1
-        return self.top != before and abs(self.top - before) < rows - 2
+        return self.top != before and abs(self.top - before) <= rows - 2
 
 
 def draw(

@@ -88,7 +88,7 @@ class VimView:
         old, top = before
         new = self.text.lines
         if self.window.top != top:
-            return abs(self.window.top - top) < rows - 2
+            return abs(self.window.top - top) <= rows - 2
         if len(old) == len(new):
             return False
         tail = 0
