@@ -35,7 +35,7 @@ from worldline.formats.skeleton import mapping_of, plain_json
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import JsonDict, Source, Trajectory, Turn, WorldSpec
 
-__all__ = ["AGENTWORLDBENCH", "EVALUATED", "AgentWorldBench", "rows_of"]
+__all__ = ["AGENTWORLDBENCH", "EVALUATED", "AgentWorldBench", "RowFields", "rows_of"]
 
 EVALUATED = "evaluated"
 """Key in `Turn.extra` of the turns that rows evaluate."""
@@ -46,7 +46,13 @@ _LONGEST_PROMPT = 1000
 _PROMPT_LINE = re.compile(r"([a-z_][a-z0-9_-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):([~/][^\n]*?)[#$] ?")
 
 
-class _Row(BaseModel):
+class RowFields(BaseModel):
+    """The fields of a row, checked.
+
+    Raises:
+        ValueError: One is missing or wrong, or the lists do not fit `turn_idx`.
+    """
+
     model_config = ConfigDict(frozen=True, extra="allow")
 
     task: Annotated[StrictStr, Field(min_length=1)]
@@ -59,7 +65,7 @@ class _Row(BaseModel):
     total_turns: StrictInt | None = None
 
     @model_validator(mode="after")
-    def _parallel(self) -> _Row:
+    def _parallel(self) -> RowFields:
         if not len(self.prompt) == len(self.response) == self.turn_idx:
             found = f"{len(self.prompt)} prompts and {len(self.response)} responses"
             raise ValueError(f"turn_idx is {self.turn_idx}, but there are {found}")
@@ -67,14 +73,22 @@ class _Row(BaseModel):
 
     @property
     def domain(self) -> str:
+        """What stands last in `task`."""
         return self.task.rsplit("/", 1)[-1] or self.task
+
+    @property
+    def last_prompt(self) -> tuple[str, str]:
+        """The evaluated turn's prompt and the suffix that follows it."""
+        last, current = self.prompt[-1], self.current_prompt
+        base = current if current and last.startswith(current) else last
+        return base, last[len(base) :]
 
 
 @dataclass(slots=True)
 class _Chain:
     """Rows joined: the longest history so far, and what each row says beside it."""
 
-    first: _Row
+    first: RowFields
     prompts: list[str]
     responses: list[str]
     rows: list[tuple[int, JsonDict]]
@@ -97,10 +111,8 @@ class _Chains:
     by_key: dict[tuple[Any, ...], list[_Chain]] = field(default_factory=dict)
     shared_ids: dict[tuple[str, Any], int] = field(default_factory=dict)
 
-    def add(self, row: _Row, value: JsonDict, line: int) -> None:
-        current = row.current_prompt
-        base = current if current and row.prompt[-1].startswith(current) else row.prompt[-1]
-        suffix = row.prompt[-1][len(base) :]
+    def add(self, row: RowFields, value: JsonDict, line: int) -> None:
+        base, suffix = row.last_prompt
         prompts = [*row.prompt[:-1], base]
         responses = value["response"]  # not the validated copy, which does not know of lone surrogates
         key = (row.task, row.id, row.system_str, row.total_turns, prompts[0], responses[0])
@@ -117,7 +129,7 @@ class _Chains:
         chain.rows.append((row.turn_idx, _beside(row, value, base, suffix, chain.suffix)))
 
 
-def _beside(row: _Row, value: JsonDict, base: str, suffix: str, usual: str) -> JsonDict:
+def _beside(row: RowFields, value: JsonDict, base: str, suffix: str, usual: str) -> JsonDict:
     """Return what a row says that its trajectory does not."""
     beside: JsonDict = {}
     if suffix != usual:
@@ -157,7 +169,7 @@ class AgentWorldBench:
                 yield record
                 continue
             try:
-                row = _Row.model_validate(record.value)
+                row = RowFields.model_validate(record.value)
                 _own_source(row, source)
                 chains.add(row, record.value, record.line)
             except ValueError as exc:
@@ -180,7 +192,7 @@ class AgentWorldBench:
             raise FormatError(f"trajectory {trajectory.id} cannot be written as JSON: {exc}") from exc
 
 
-def _own_source(row: _Row, source: Source) -> Source:
+def _own_source(row: RowFields, source: Source) -> Source:
     own = mapping_of((row.model_extra or {}).get("worldline")).get("source")
     return Source(own) if own in list(Source) else source
 
@@ -228,7 +240,7 @@ def _usual(domain: str, number: int, state: str | None, body: tuple[str, str], t
     return default_parts(number, body, state, task if number == 1 and domain in _GUI else "")
 
 
-def _world(row: _Row, task: str, turns: Sequence[Turn]) -> WorldSpec:
+def _world(row: RowFields, task: str, turns: Sequence[Turn]) -> WorldSpec:
     return WorldSpec(
         domain=row.domain,
         task=task,
