@@ -248,10 +248,10 @@ def bench_memory(n: int, queries: int, seed: int, domain: str, keep: Path | None
     click.echo(f"{built['disk_mib']:.0f} MiB on disk; 1,000 more added in {built['added_seconds']:.2f} s")
     versions = ", ".join(f"{name} {version}" for name, version in built["versions"].items())
     table = Table(title=f"seed {seed}; {versions}", title_justify="left")
-    for column in ("query", "n", "answered", "p50 ms", "p99 ms", "max ms"):
+    for column in ("query", "n", "answered", "p50 ms", "p99 ms", "max ms", "p50 cpu ms", "p99 cpu ms"):
         table.add_column(column, justify="left" if column == "query" else "right")
     for row in asked["queries"]:
-        latencies = (f"{row[key]:.2f}" for key in ("p50_ms", "p99_ms", "max_ms"))
+        latencies = (f"{row[key]:.2f}" for key in ("p50_ms", "p99_ms", "max_ms", "cpu_p50_ms", "cpu_p99_ms"))
         table.add_row(row["kind"], str(row["n"]), str(row["found"]), *latencies)
     Console().print(table)
     click.echo(f"{asked['peak_mib']:.0f} MiB peak memory of the asking process")

@@ -14,7 +14,7 @@ from worldline.types import Observation
 
 __all__ = ["SHAPED_LIMIT", "Answer", "ListStore", "Store"]
 
-SHAPED_LIMIT = 32
+SHAPED_LIMIT = 16
 """How many transitions of one shape are looked at."""
 
 

@@ -15,7 +15,7 @@ __all__ = ["WordIndex", "terms"]
 
 _MAX_TERMS = 200
 _MAX_TERM = 100
-_QUERY_TERMS = 24
+_QUERY_TERMS = 16
 _TIES = 32
 """Texts beyond those asked for that are ranked too, so that of equal scores the first recorded one wins."""
 _WORD = re.compile(r"[\w./-]+")
