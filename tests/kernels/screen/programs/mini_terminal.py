@@ -7,44 +7,15 @@ import re
 import shlex
 from typing import Any
 
-import pyte
-
 from worldline.kernels.screen.programs import find_program
 from worldline.kernels.screen.programs.base import Operator, Run, Shown
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.kernel import ShellKernel
+from worldline.record.emulator import Emulator
 from worldline.types import Action, WorldSpec
 
 PROMPT = "user@box:~$ "
 OPERATORS = re.compile(r"\d?>>?|&>|<<<?|\||\d>&\d|<")
-
-
-class AlternateScreen(pyte.Screen):
-    """pyte with the alternate screen."""
-
-    kept: Any = None
-
-    def set_mode(self, *modes: int, **options: Any) -> None:
-        if options.get("private") and 1049 in modes:
-            self.kept = ({y: dict(line) for y, line in self.buffer.items()}, self.cursor.x, self.cursor.y)
-            self.erase_in_display(2)
-        super().set_mode(*modes, **options)
-
-    def reset_mode(self, *modes: int, **options: Any) -> None:
-        super().reset_mode(*modes, **options)
-        if options.get("private") and 1049 in modes and self.kept:
-            rows, self.cursor.x, self.cursor.y = self.kept
-            self.buffer.clear()
-            for y, line in rows.items():
-                self.buffer[y].update(line)
-            self.kept = None
-
-
-def visible(screen: pyte.Screen) -> str:
-    rows = [row.rstrip() for row in screen.display]
-    while rows and not rows[-1]:
-        rows.pop()
-    return "\n".join(rows)
 
 
 class KernelHost:
@@ -102,8 +73,7 @@ class MiniTerminal:
     """Types batches of keys at a program that the first line starts."""
 
     def __init__(self, files: dict[str, str]) -> None:
-        self.screen = AlternateScreen(120, 40)
-        self.stream = pyte.Stream(self.screen)
+        self.screen = Emulator(120, 40)
         self.host = KernelHost(files)
         self.program: Any = None
         self.line = ""
@@ -113,17 +83,21 @@ class MiniTerminal:
         self.write(PROMPT)
 
     def write(self, text: str) -> None:
-        self.stream.feed(re.sub(r"(?<!\r)\n", "\r\n", text))
+        self.screen.feed(re.sub(r"(?<!\r)\n", "\r\n", text).encode("utf-8", "replace"))
+        self.host.row = self.screen._screen.cursor.y
 
     def type(self, keys: str) -> str:
         if self.program is not None and self.program.raw:
             self.show(self.program.feed(keys, self.host))
-            return visible(self.screen)
+            return self.text()
         for index, key in enumerate(keys):
             if self.program is not None and self.program.raw:
                 return self.type(keys[index:])
             self.key(key)
-        return visible(self.screen)
+        return self.text()
+
+    def text(self) -> str:
+        return "\n".join(self.screen.rows()).rstrip("\n")
 
     def key(self, key: str) -> None:
         if key in "\r\n":

@@ -91,10 +91,14 @@ class VimView:
             return abs(self.window.top - top) <= rows - 2
         if len(old) == len(new):
             return False
-        tail = 0
-        while tail < min(len(old), len(new)) and old[-1 - tail] == new[-1 - tail]:
-            tail += 1
-        return tail > 0 and min(len(old), len(new)) - tail < top + rows - 1
+        if len(new) > len(old):
+            below = len(new) - (self.text.y + len(new) - len(old))
+        else:
+            head = 0
+            while head < len(new) and old[head] == new[head]:
+                head += 1
+            below = len(new) - head
+        return below > 0 and len(new) - below < top + rows - 1
 
     def begin_insert(self, *, remember: bool = True) -> None:
         """Go to insert mode."""
