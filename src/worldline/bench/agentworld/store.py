@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -76,6 +76,19 @@ class RecordFile(Generic[R]):
     def is_settled(self, key: str) -> bool:
         """Whether there is a record of this key that no further run can better."""
         return key in self._settled
+
+    def reopen(self, wanted: Callable[[R], bool]) -> int:
+        """Let records be superseded though they are settled.
+
+        Args:
+            wanted: Which ones.
+
+        Returns:
+            How many.
+        """
+        keys = {record.key for record in self if self.is_settled(record.key) and wanted(record)}
+        self._settled -= keys
+        return len(keys)
 
     def get(self, key: str) -> R | None:
         """Return the record of a key, read from the file.
@@ -147,6 +160,7 @@ class RecordFile(Generic[R]):
 
     def _note(self, record: R, offset: int, length: int) -> None:
         self._places[record.key] = (offset, length)
+        self._settled.discard(record.key)
         if settled(record):
             self._settled.add(record.key)
 
@@ -162,8 +176,7 @@ class RecordFile(Generic[R]):
                     if not line.endswith(b"\n"):  # only the newline is missing
                         self._file.write(b"\n")
                         line += b"\n"
-                    if not self.is_settled(record.key):
-                        self._note(record, end, len(line))
+                    self._note(record, end, len(line))
                     end += len(line)
             self._file.truncate(end)
         return end
@@ -189,12 +202,9 @@ def read_records(path: Path, kind: type[R]) -> Iterator[R]:
     """
     if not path.exists():
         return
-    chosen: dict[str, tuple[int, bool]] = {}
+    last = {record.key: offset for record, offset in _scan(path, kind)}
     for record, offset in _scan(path, kind):
-        if not chosen.get(record.key, (0, False))[1]:
-            chosen[record.key] = (offset, settled(record))
-    for record, offset in _scan(path, kind):
-        if chosen[record.key][0] == offset:
+        if last.get(record.key) == offset:
             yield record
 
 
