@@ -141,6 +141,15 @@ class TestReading:
         assert typist.rows("read -n 2 k; echo; echo got $k\n", "ab")[1:] == ["ab", "got ab"]
 
 
+def test_questions_wait_for_answers():
+    typist = Typist(files={"/home/user/a": "1\n", "/home/user/b": ""})
+    question = "rm: remove regular file 'a'?"
+    assert typist.rows("rm -i a b\n")[1:] == [question]
+    assert typist.type("y\n").split("\n")[1:] == [f"{question} y", "rm: remove regular empty file 'b'?"]
+    typist.type("n\n")
+    assert typist.rows("ls\n")[1:] == ["b"]
+
+
 def test_follow_a_file():
     typist = Typist(
         files={"/home/user/t.sh": "for i in 1 2 3; do echo $i >> log; sleep 1; done\n", "/home/user/log": "0\n"}

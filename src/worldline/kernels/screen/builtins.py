@@ -234,6 +234,21 @@ def _history(runner: Runner, task: Task, node: Simple, words: list[str]) -> None
         runner.unclear(task, node)
 
 
+def _fc(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
+    """`fc -l`, which lists the history; with anything else an editor would be started."""
+    runner.features.add("history")
+    history = runner.state.history
+    count = int(words[1][1:]) if len(words) == 2 and re.fullmatch(r"-\d+", words[1]) else 16
+    if words[:1] != ["-l"] or (len(words) > 1 and count == 16 and words[1] != "-16") or len(words) > 2:
+        runner.lose("an editor for the history")
+        return
+    before = history.lines[:-1]
+    start = max(0, len(before) - count)
+    _say(
+        runner, task, "".join(f"{history.first + number}\t {before[number]}\n" for number in range(start, len(before)))
+    )
+
+
 def _exit(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     state = runner.state
     if task.script is not None:
@@ -359,6 +374,6 @@ def _broken(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
 BUILTINS: Mapping[str, Builtin] = {
     "sleep": _sleep, "jobs": _jobs, "fg": _fg, "bg": _bg, "wait": _wait, "disown": _disown, "kill ": _kill,
     "history": _history, "exit": _exit, "logout": _exit, "tput": _tput, "stty": _stty, "reset": _reset, "read": _read,
-    "tail": _tail, "timeout": _timeout, "break": _broken, "continue": _broken,
+    "tail": _tail, "fc": _fc, "timeout": _timeout, "break": _broken, "continue": _broken,
 }  # fmt: skip
 """By name; `kill ` is asked only for jobs."""

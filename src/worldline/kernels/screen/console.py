@@ -451,6 +451,8 @@ class Console:
             self._interrupted_program()
         else:
             state.driver = LineDriver()
+            if task.program is not None and task.program.name != "bash script":
+                self.runner.doubt("where a program was interrupted")
             self.runner.interrupt()
 
     def _interrupted_program(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.builtins import BUILTINS, written
+from worldline.kernels.screen.confirming import Confirmation, asks
 from worldline.kernels.screen.foreground import Foreground
 from worldline.kernels.screen.nesting import begin, starts_shell
 from worldline.kernels.screen.programs import PROGRAMS, find_program
@@ -109,7 +110,7 @@ class Runner(Foreground):
         if not isinstance(first, Simple) or (isinstance(node, Pipe) and not node.text.startswith(first.text)):
             return False
         name = first.words[0] if first.words else ""
-        if name == "history":
+        if name == "history" or asks(first.words):
             return True
         if name in ("bash", "sh", "dash"):
             return True
@@ -272,6 +273,8 @@ class Runner(Foreground):
             self.doubt("the words of a command")
             return
         found: Program | None = None if task.background or not words[0] else find_program(words, self.host)
+        if found is None and not task.background and asks(words):
+            found = Confirmation(text)
         if found is None and words[0] in ("bash", "sh", "dash") and not task.background and _bare_shell(words):
             if not starts_shell(words) or task.script is not None:
                 self.lose("a shell inside the shell")
