@@ -53,7 +53,7 @@ builtin read "$@" <<< "${__typed[$__n]}";
 __menu() {
 local __i __w=0;
 for __i in "${__items[@]}"; do if [[ ${#__i} -gt $__w ]]; then __w=${#__i}; fi; done;
-if [[ $(( (__w + 5) * ${#__items[@]} )) -gt 79 || ${#__items[@]} -gt 9 ]]; then printf "@ODD@" >&2; exit 77; fi;
+if [[ $(( (__w + 5) * ${#__items[@]} )) -gt @COLUMNS@ || ${#__items[@]} -gt 9 ]]; then printf "@ODD@" >&2; exit 77; fi;
 for ((__i = 0; __i < ${#__items[@]}; __i++)); do printf "%d) %s\n" $((__i+1)) "${__items[$__i]}" >&2; done;
 };
 __pick() {
@@ -158,19 +158,20 @@ class BashScript:
         if keep:
             place, name = posixpath.split(self.path)
             path = posixpath.join(place, f".{name}.running")
-        data = b64encode(self._wrapped(ended, keep).encode()).decode()
+        data = b64encode(self._wrapped(ended, keep, host.columns).encode()).decode()
         quoted = shlex.quote(path)
         before = f"printf %s {data} | base64 -d > {quoted}; printf 0 > {_COUNTER}; "
         after = f"; set -- $?; rm -f {quoted} {_COUNTER}; (exit $1)" if keep else ""
         words = shlex.join(["bash", path, *self.arguments])
         return host.run(before + words + after, stdin=f"{_TTY}\n" * _MOST_READS, keep=keep)
 
-    def _wrapped(self, ended: bool, keep: bool) -> str:
+    def _wrapped(self, ended: bool, keep: bool, columns: int) -> str:
         """The script with our functions on its first line, so that the numbers of its lines stay."""
         first, rest = "", self.source
         if rest.startswith("#!"):
             _, first, rest = rest.partition("\n")
         prelude = _PRELUDE.replace("@ODD@", _ODD).replace("@TTY@", _TTY).replace("@COUNTER@", _COUNTER)
+        prelude = prelude.replace("@COLUMNS@", str(columns))
         typed = " ".join(_quote(line.removesuffix("\n")) for line in self.lines)
         head = " ".join(prelude.split("\n")) + f"__typed=({typed}); __eof={1 if ended else ''}; "
         if not keep and "sleep" in rest and not re.search(r"\bdate\b|SECONDS", rest):
