@@ -134,6 +134,10 @@ class ModelError(WorldlineError):
     tries = 1
     """Requests that were made before giving up."""
 
+    def as_record(self) -> dict[str, Any]:
+        """Return the error as plain data; with `transient: true` where it is."""
+        return {**super().as_record(), **({"transient": True} if self.transient else {})}
+
 
 class EndpointError(ModelError):
     """The endpoint is unreachable or does not speak the chat completions protocol."""

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from worldline.cli.agentworld import agentworld
 from worldline.cli.bench_prompt import bench_prompt
 from worldline.cli.memory import bench_memory
 from worldline.cli.options import (
@@ -38,6 +39,7 @@ def bench() -> None:
     """Measure how faithful a world model is."""
 
 
+bench.add_command(agentworld)
 bench.add_command(bench_memory)
 bench.add_command(bench_prompt)
 

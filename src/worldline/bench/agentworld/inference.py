@@ -168,9 +168,9 @@ def error_record(error: ModelError) -> JsonDict:
     """Say what a record of a call holds where the model gave no usable answer.
 
     Returns:
-        Fields `outcome`, `error` (with `transient`), `tries`, and what came nevertheless.
+        Fields `outcome`, `error`, `tries`, and what came nevertheless.
     """
-    record: JsonDict = {"error": {**error.as_record(), "transient": error.transient}, "tries": error.tries}
+    record: JsonDict = {"error": error.as_record(), "tries": error.tries}
     if not isinstance(error, TruncatedError | EmptyAnswerError):
         return {**record, "outcome": "error"}
     return {

@@ -13,31 +13,78 @@ from typing import Protocol
 
 from worldline.bench.agentworld.cost import Budget, prices_of
 from worldline.bench.agentworld.inference import Generator
-from worldline.bench.agentworld.records import EvalRow, Generation, Judgement
+from worldline.bench.agentworld.judge_prompt import JudgePrompts
+from worldline.bench.agentworld.judging import Judge, judge_generation, judgeable, judgement_key
+from worldline.bench.agentworld.records import EvalRow, Generation, Judgement, JudgeMode
 from worldline.bench.agentworld.rows import RowIndex, RowRef
 from worldline.bench.agentworld.store import RunWriter
 from worldline.errors import EndpointError, WorldlineError
 from worldline.models.base import ChatModel
-from worldline.types import Usage
+from worldline.types import JsonDict, Usage
 
-__all__ = ["Judge", "Limits", "Pipeline", "Tally", "first_error"]
+__all__ = ["Limits", "ModelJudge", "Pipeline", "RowJudge", "Tally", "first_error"]
 
 _GUESSED_ANSWER = 1000
 """Tokens of an answer, before there is one to go by."""
 
 
-class Judge(Protocol):
+class RowJudge(Protocol):
     """Judges a generation."""
 
     @property
     def model(self) -> ChatModel:
         """What it asks."""
 
-    def key(self, generation: str, repeat: int) -> str:
-        """Key of the judgement of a generation's key."""
+    def key(self, domain: str, generation: str, repeat: int) -> str:
+        """Key of the judgement of a generation's key, for a row of a domain."""
 
     async def judge(self, row: EvalRow, generation: Generation, repeat: int) -> Judgement:
         """Judge one generation; a failure of the judge is a record too."""
+
+
+@dataclass
+class ModelJudge:
+    """A chat model that judges, with its prompts.
+
+    Args:
+        asked: The model in the role of a judge.
+        prompts: What it is told.
+        mode: How it judges.
+        seed: Of its sampling, and of the order in which answers are shown.
+    """
+
+    asked: Judge
+    prompts: JudgePrompts
+    mode: JudgeMode = "rubric"
+    seed: int = 0
+
+    @property
+    def model(self) -> ChatModel:
+        """What it asks."""
+        return self.asked.model
+
+    def key(self, domain: str, generation: str, repeat: int) -> str:
+        """Key of a judgement; neither row nor generation has to be read for it."""
+        row = EvalRow(
+            key="",
+            domain=domain,
+            id="",
+            trajectory="",
+            turn=1,
+            system="",
+            prompts=(),
+            responses=(),
+            action="",
+            truth="",
+        )
+        stand_in = Generation(key=generation, row="", model="", outcome="ok")
+        options: JsonDict = {"mode": self.mode, "prompts": self.prompts, "seed": self.seed, "repeat": repeat}
+        return judgement_key(self.asked, row, stand_in, **options)
+
+    async def judge(self, row: EvalRow, generation: Generation, repeat: int) -> Judgement:
+        """Judge one generation (see :func:`judge_generation`)."""
+        options: JsonDict = {"mode": self.mode, "prompts": self.prompts, "seed": self.seed, "repeat": repeat}
+        return await judge_generation(self.asked, row, generation, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +160,7 @@ class Pipeline:
     writer: RunWriter
     index: RowIndex
     generator: Generator | None = None
-    judge: Judge | None = None
+    judge: RowJudge | None = None
     limits: Limits = field(default_factory=Limits)
     budget: Budget = field(default_factory=Budget)
     on_change: Callable[[Tally], None] = lambda tally: None
@@ -198,24 +245,25 @@ class Pipeline:
     def _note_generation(self, ref: RowRef, generation: Generation) -> None:
         self.tally.generated += 1
         self.tally.truncated += generation.outcome == "truncated"
-        judgeable = generation.outcome in ("ok", "truncated") and bool(generation.content.strip())
-        self.tally.failed += not judgeable
-        if judgeable and self.judge is not None:
+        usable = judgeable(generation)
+        self.tally.failed += not usable
+        if usable and self.judge is not None:
             self.tally.to_judge += self.limits.repeats
             self._answered.put_nowait((ref, generation.key))
         self.on_change(self.tally)
 
-    async def _judge_worker(self, judge: Judge) -> None:
+    async def _judge_worker(self, judge: RowJudge) -> None:
         while (item := await self._answered.get()) is not None:
             ref, generation = item
             for repeat in range(self.limits.repeats):
-                if self.writer.judgements.is_settled(judge.key(generation, repeat)):
-                    self._note_judgement(self.writer.judgements.get(judge.key(generation, repeat)))
+                key = judge.key(ref.domain, generation, repeat)
+                if self.writer.judgements.is_settled(key):
+                    self._note_judgement(self.writer.judgements.get(key))
                 elif not await self._ask_judge(judge, ref, generation, repeat):
                     return
         self._answered.put_nowait(None)  # for the next worker
 
-    async def _ask_judge(self, judge: Judge, ref: RowRef, key: str, repeat: int) -> bool:
+    async def _ask_judge(self, judge: RowJudge, ref: RowRef, key: str, repeat: int) -> bool:
         generation = self.writer.generations.get(key)
         assert generation is not None
         row = self.index.read(ref)
