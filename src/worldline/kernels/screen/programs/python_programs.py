@@ -15,7 +15,7 @@ from worldline.kernels.screen.programs.replay import command_line, timed
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.builtins.system.python import TERMINAL, WAITING
 
-__all__ = ["PythonPrompt", "PythonScreen", "python_program", "reads_in_python"]
+__all__ = ["PythonPrompt", "PythonScreen", "python_program", "reads_in_python", "script_program"]
 
 _READS = re.compile(r"(?<![\w.])input\s*\(|\bsys\.stdin\b|\bfrom sys import\b[^\n]*\bstdin\b|\bgetpass\b|\bcmd\.Cmd\b|"
                     r"\bfileinput\b|open\(0|/dev/(?:stdin|tty)|\bsleep\s*\(")  # fmt: skip
