@@ -99,6 +99,7 @@ class JudgePrompts:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
+        self._versions: dict[tuple[str, JudgeMode], str] = {}
         if folder is not None and not any([*folder.glob("judge_*.j2"), *folder.glob(f"*/{OFFICIAL_NAME}")]):
             expected = f"expected judge_*.j2, or DOMAIN/{OFFICIAL_NAME}"
             raise ConfigError(f"{folder} holds no judge prompt", hint=expected)
@@ -122,6 +123,12 @@ class JudgePrompts:
         Raises:
             ConfigError: There are no rules for the domain.
         """
+        known = self._versions.get((domain, mode))
+        if known is None:
+            known = self._versions[domain, mode] = self._version(domain, mode)
+        return known
+
+    def _version(self, domain: str, mode: JudgeMode) -> str:
         self.check_domain(domain)
         official = self._official(domain)
         names = [_mode_template(mode), _CONTAINERS]

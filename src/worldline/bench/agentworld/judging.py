@@ -20,7 +20,7 @@ from worldline.models.base import ChatModel, Message, ModelAnswer, Sampling
 from worldline.models.context import estimate_tokens
 from worldline.types import JsonDict, Usage, content_id
 
-__all__ = ["JUDGE_SAMPLING", "TRIES", "Judge", "judge_generation", "judgeable", "judgement_key"]
+__all__ = ["JUDGE_SAMPLING", "TRIES", "Judge", "answer_order", "judge_generation", "judgeable", "judgement_key"]
 
 TRIES = 3
 """Calls at most until a judge's answer can be read (as in the public evaluation)."""
@@ -235,17 +235,24 @@ def _question(
     if mode == "rubric":
         counted = diagnostics(generation) if row.domain in GUI_DOMAINS else None
         return Question(row, mode, (found.text,), counted), ()
-    against, what = observed_text(row.truth), "truth"
+    texts = {"prediction": found.text, "truth": observed_text(row.truth)}
     if mode == "pairwise" and other is not None:
         second = extract_prediction(other)
         if second is None:
             return None
-        against, what = second.text, "other"
-    pair = [(found.text, "prediction"), (against, what)]
-    pair_key = [seed, row.key, generation.key, other.key if other is not None else None, repeat // 2]
-    if (int(content_id(pair_key), 16) + repeat) % 2:
-        pair.reverse()
-    return Question(row, mode, tuple(text for text, _ in pair)), tuple(name for _, name in pair)
+        texts["other"] = second.text
+    shown = answer_order(row, generation, mode=mode, seed=seed, repeat=repeat, other=other)
+    return Question(row, mode, tuple(texts[name] for name in shown)), shown
+
+
+def answer_order(
+    row: EvalRow, generation: Generation, *, mode: JudgeMode, seed: int, repeat: int, other: Generation | None = None
+) -> tuple[str, str]:
+    """Say what the answers A and B of a judgement in `turing` or `pairwise` are: `prediction`, `truth`, `other`."""
+    rival = other if mode == "pairwise" else None
+    drawn = content_id([seed, row.key, generation.key, rival.key if rival is not None else None, repeat // 2])
+    what = "truth" if rival is None else "other"
+    return (what, "prediction") if (int(drawn, 16) + repeat) % 2 else ("prediction", what)
 
 
 def _call_seed(seed: int, repeat: int, attempt: int) -> int:
