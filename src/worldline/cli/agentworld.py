@@ -357,11 +357,9 @@ def _show_estimate(
 
 
 def _score(out: Path, protocol: str, *, quiet: bool) -> None:
-    from worldline.bench.agentworld.scoring import score_run
+    from worldline.cli.agentworld_score import score_and_show
 
-    summary = score_run(out, protocol)
-    if not quiet:
-        click.echo(summary)
+    score_and_show(out, protocol, quiet=quiet)
 
 
 def _say(text: str) -> None:

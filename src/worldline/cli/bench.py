@@ -14,7 +14,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from worldline.cli.agentworld import agentworld
+from worldline.cli.agentworld_score import report
 from worldline.cli.bench_prompt import bench_prompt
+from worldline.cli.judge_audit import judge_audit
 from worldline.cli.memory import bench_memory
 from worldline.cli.options import (
     chosen_memory,
@@ -40,8 +42,10 @@ def bench() -> None:
 
 
 bench.add_command(agentworld)
+bench.add_command(report)
 bench.add_command(bench_memory)
 bench.add_command(bench_prompt)
+bench.add_command(judge_audit)
 
 
 @bench.command("real")
