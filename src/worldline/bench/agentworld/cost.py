@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from worldline.bench.agentworld.inference import Generator
 from worldline.bench.agentworld.rows import RowIndex, RowRef
@@ -16,6 +17,8 @@ __all__ = ["Budget", "Estimate", "Rates", "estimate_run", "prices_of", "require_
 
 _JUDGE_PROMPT, _JUDGE_ANSWER = 2500, 800
 """Tokens of a judge's own instructions and of its answer, about."""
+_SMALLEST = 1e-12
+"""US dollars below which a sum is nothing but the error of adding."""
 
 
 class Rates(Frozen):
@@ -121,6 +124,8 @@ def _cost(asked: Sequence[tuple[ChatModel, int, int]]) -> float | None:
 class Budget:
     """Counts what was spent and what the calls under way will cost, and says when to stop.
 
+    What a call will cost is guessed; how far the guesses were off so far corrects the next ones.
+
     Args:
         limit: US dollars; None for any amount.
         spent: What earlier runs into the same folder cost.
@@ -128,33 +133,56 @@ class Budget:
 
     limit: float | None = None
     spent: float = 0.0
-    reserved: float = 0.0
-    calls: int = 0
     stopped: bool = False
+    reserved: float = 0.0
+    """For the calls under way."""
+    _guessed: dict[str, float] = field(default_factory=dict)
+    _paid: dict[str, float] = field(default_factory=dict)
+    _change: asyncio.Condition = field(default_factory=asyncio.Condition)
 
-    def admits(self, expected: float) -> bool:
-        """Reserve the expected cost of a call; False, from then on for good, where the limit would be passed.
+    async def reserve(self, kind: str, guess: float) -> float | None:
+        """Set money aside for a call, waiting for calls under way where it depends on them.
 
         Args:
-            expected: US dollars; the mean of the calls so far is taken where that is more.
+            kind: Whose guesses correct this one (`model`, `judge`).
+            guess: US dollars.
+
+        Returns:
+            What was set aside; None, from then on for every call, where the limit would be passed.
         """
         if self.limit is None:
-            return True
-        mean = self.spent / self.calls if self.calls else 0.0
-        if self.stopped or self.spent + self.reserved + max(expected, mean) > self.limit:
-            self.stopped = True
-            return False
-        self.reserved += expected
-        return True
+            return 0.0
+        async with self._change:
+            while not self.stopped:
+                amount = guess * self._correction(kind)
+                if self.spent + self.reserved + amount <= self.limit:
+                    self.reserved += amount
+                    return amount
+                if self.reserved <= 0:
+                    self.stopped = True
+                    self._change.notify_all()
+                else:
+                    await self._change.wait()
+        return None
 
-    def settle(self, expected: float, usage: Usage | None) -> None:
-        """Replace a reservation by what the call cost; it stays where nobody says what it cost."""
-        cost = usage.cost_usd if usage is not None and usage.cost_usd is not None else None
-        if self.limit is not None:
-            self.reserved -= expected
-            cost = expected if usage is not None and cost is None else cost
-        self.spent += cost or 0.0
-        self.calls += 1
+    async def settle(self, kind: str, reserved: float, guess: float, usage: Usage | None) -> None:
+        """Replace what was set aside by what the call cost, or by the guess where nobody says."""
+        cost = 0.0 if usage is None else usage.cost_usd
+        self.spent += reserved if cost is None else cost
+        if self.limit is None:
+            return
+        async with self._change:
+            self.reserved -= reserved
+            if self.reserved < _SMALLEST:
+                self.reserved = 0.0
+            if usage is not None and cost is not None:
+                self._guessed[kind] = self._guessed.get(kind, 0.0) + guess
+                self._paid[kind] = self._paid.get(kind, 0.0) + cost
+            self._change.notify_all()
+
+    def _correction(self, kind: str) -> float:
+        guessed = self._guessed.get(kind, 0.0)
+        return self._paid[kind] / guessed if guessed > 0 else 1.0
 
 
 def require_prices(models: Iterable[ChatModel | None]) -> None:

@@ -227,10 +227,11 @@ class Pipeline:
         row = self.index.read(ref)
         request = generator.request(row)
         expected = _expected_cost(generator.model, request.tokens)
-        if not self.budget.admits(expected):
+        reserved = await self.budget.reserve("model", expected)
+        if reserved is None:
             return False
         generation = await generator.generate(row, request)
-        self.budget.settle(expected, generation.usage)
+        await self.budget.settle("model", reserved, expected, generation.usage)
         self.writer.generations.append(generation)
         self.tally.asked += 1
         self._note_generation(ref, generation)
@@ -269,10 +270,11 @@ class Pipeline:
         row = self.index.read(ref)
         usage = generation.usage or Usage()
         expected = _expected_cost(judge.model, usage.prompt_tokens + usage.completion_tokens)
-        if not self.budget.admits(expected):
+        reserved = await self.budget.reserve("judge", expected)
+        if reserved is None:
             return False
         judgement = await judge.judge(row, generation, repeat)
-        self.budget.settle(expected, judgement.usage)
+        await self.budget.settle("judge", reserved, expected, judgement.usage)
         self.writer.judgements.append(judgement)
         self.tally.judge_asked += 1
         self._note_judgement(judgement)
