@@ -12,10 +12,11 @@ from worldline.domains import get_domain
 from worldline.domains.base import Comparison
 from worldline.engines import Engine
 from worldline.errors import WorldlineError
+from worldline.formats.agentworldbench import EVALUATED
 from worldline.memory import Memory
 from worldline.types import Observation, Prediction, Trajectory, Turn, WorldSpec
 
-__all__ = ["EngineFactory", "run", "score_trajectory"]
+__all__ = ["EngineFactory", "run", "score_trajectory", "scored_turns"]
 
 EngineFactory = Callable[[WorldSpec], Engine]
 
@@ -35,7 +36,7 @@ def run(
     """Score an engine on trajectories, one after the other.
 
     Args:
-        trajectories: Observed trajectories; every turn is scored.
+        trajectories: Observed trajectories; see :func:`scored_turns` for what is scored.
         factory: Builds the engine for a trajectory's world.
         memory: What is recorded, to tell the knowable slice.
         journal: Where finished trajectories are kept; those already in it are not run again. One in which a
@@ -56,15 +57,25 @@ def run(
     return scores
 
 
+def scored_turns(trajectory: Trajectory) -> range | frozenset[int]:
+    """Positions (from 0) of the turns that count: those a benchmark's rows evaluate, all where none is marked."""
+    marked = frozenset(n for n, turn in enumerate(trajectory.turns) if turn.extra.get(EVALUATED) is True)
+    return marked or range(len(trajectory.turns))
+
+
 async def score_trajectory(
     trajectory: Trajectory, factory: EngineFactory, memory: Memory | None = None
 ) -> list[TurnScore]:
-    """Predict and score every turn of one trajectory, teacher-forced."""
+    """Predict and score the turns of one trajectory, teacher-forced; those that are not scored are absorbed."""
     domain = get_domain(trajectory.world.domain)
+    scored = scored_turns(trajectory)
     engine = factory(trajectory.world)
     scores = []
     try:
         for number, turn in enumerate(trajectory.turns):
+            if number not in scored:
+                engine.absorb(turn)
+                continue
             history = trajectory.turns[:number]
             began = time.perf_counter()
             prediction, failure = await _predict(engine, turn, history)

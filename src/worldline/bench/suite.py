@@ -14,7 +14,7 @@ from worldline import __version__
 from worldline.bench.baselines import BASELINES, build_baseline
 from worldline.bench.journal import Journal
 from worldline.bench.metrics import BenchRow, TurnScore, row
-from worldline.bench.runner import EngineFactory, run
+from worldline.bench.runner import EngineFactory, run, scored_turns
 from worldline.engines import EngineOptions, EngineParts, build_engine, engine_names
 from worldline.errors import ConfigError, unknown_name
 from worldline.formats import read_trajectories
@@ -46,14 +46,14 @@ class Suite:
     split: str
     trajectories: tuple[Trajectory, ...]
     left_out: int = 0
+    """Trajectories dropped because they need the network."""
     dialect: str | None = None
     """Kind of the actions, where it is one of our recordings'."""
-    """Trajectories dropped because they need the network."""
 
     @property
     def turns(self) -> int:
-        """Number of turns."""
-        return sum(len(t.turns) for t in self.trajectories)
+        """Number of turns that are scored."""
+        return sum(len(scored_turns(t)) for t in self.trajectories)
 
     @property
     def title(self) -> str:
@@ -63,7 +63,7 @@ class Suite:
         return f"{name} {self.split}: {self.turns} turns in {len(self.trajectories)} sessions{left_out}"
 
     def sampled(self, turns: int, seed: int) -> Suite:
-        """Return whole sessions drawn by a seed until they have at least so many turns, in the suite's order."""
+        """Return whole sessions drawn by a seed until they have so many turns to score, in the suite's order."""
         order = list(range(len(self.trajectories)))
         random.Random(seed).shuffle(order)
         kept, found = set(), 0
@@ -71,7 +71,7 @@ class Suite:
             if found >= turns:
                 break
             kept.add(index)
-            found += len(self.trajectories[index].turns)
+            found += len(scored_turns(self.trajectories[index]))
         return replace(self, trajectories=tuple(t for index, t in enumerate(self.trajectories) if index in kept))
 
     @property
