@@ -1,10 +1,12 @@
 """Measure everything that docs/benchmarks.md states, and put it between the page's result markers.
 
-    python scripts/update_results.py [--terminal-tasks FILE] [--model local [--model-sample N]] [--out runs/results]
+    python scripts/update_results.py [--terminal-tasks FILE] [--memory] [--model local [--model-sample N]]
+                                     [--out runs/results]
 
 Every part keeps its JSON in the output folder and goes on where it was after a kill. `--terminal-tasks` names the
-external check's file (`terminal_tasks.steps.jsonl`), `--model` a model for the rows with one; without them these parts
-are left as they stand. A model takes hours on a small machine: its answers are kept in the output folder as well.
+external check's file (`terminal_tasks.steps.jsonl`), `--memory` indexes a million transitions (needs a quiet machine),
+`--model` names a model for the rows with one; without them these parts are left as they stand. A model takes hours on a
+small machine: its answers are kept in the output folder as well.
 """
 
 import argparse
@@ -134,6 +136,7 @@ def replace(page: str, name: str, body: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--terminal-tasks", type=Path)
+    parser.add_argument("--memory", action="store_true", help="index a million transitions and ask them")
     parser.add_argument("--model", help="measure this model, too: local, URL#NAME, ...")
     parser.add_argument("--model-sample", type=int, default=300, help="turns for the rows that are nothing but a model")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "results")
@@ -146,6 +149,15 @@ def main() -> None:
     worldline("bench", "real", "--split", "test", "--ceiling", "--json", str(table), "--plot", str(PICTURE))
     rows = json.loads(table.read_text(encoding="utf-8"))
     page = replace(page, "results", when + fidelity(rows) + f"\n\n![fidelity]({PICTURE.name})")
+
+    table = options.out / "keystrokes-test.json"
+    engines = [part for name in ("most-frequent", "nearest", "grounded", "real") for part in ("--engine", name)]
+    worldline("bench", "real", "--dialect", "keystrokes", "--split", "test", *engines, "--json", str(table))
+    rows = json.loads(table.read_text(encoding="utf-8"))
+    figures = options.out / "screens.json"
+    worldline("bench", "screens", "--split", "test", "--json", str(figures))
+    deep = screens(json.loads(figures.read_text(encoding="utf-8")))
+    page = replace(page, "keystrokes", f"{when}{fidelity(rows)}\n\n{deep}")
 
     figures = options.out / "speed.json"
     worldline("bench", "speed", "--split", "test", "--json", str(figures))
