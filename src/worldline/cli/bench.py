@@ -15,6 +15,7 @@ from rich.progress import Progress
 
 from worldline.cli.agentworld import agentworld
 from worldline.cli.agentworld_score import report
+from worldline.cli.bench_build import bench_build
 from worldline.cli.bench_prompt import bench_prompt
 from worldline.cli.judge_audit import judge_audit
 from worldline.cli.memory import bench_memory
@@ -43,6 +44,7 @@ def bench() -> None:
 
 bench.add_command(agentworld)
 bench.add_command(report)
+bench.add_command(bench_build)
 bench.add_command(bench_memory)
 bench.add_command(bench_prompt)
 bench.add_command(judge_audit)

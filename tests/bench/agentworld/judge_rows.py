@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+from rapidfuzz.distance import LCSseq
+
 from worldline.bench.agentworld.containers import read_containers
 from worldline.bench.agentworld.records import DIMENSIONS, EvalRow, Generation
 from worldline.bench.agentworld.rows import index_rows
-from worldline.domains.terminal.overlap import rouge_l
 from worldline.formats import read_trajectories
 from worldline.formats.agentworldbench import rows_of
 from worldline.formats.skeleton import plain_json
@@ -83,7 +85,7 @@ def chosen(choice: str) -> dict[str, Any]:
     return chat(json.dumps({"analysis": "-", "choice": choice}))
 
 
-_NARRATION = ("verified", "correct", "the first line", "evaluation", "ground truth", "score")
+_NARRATION = ("verified", "correct", "line 1 reads", "ground truth")
 
 
 def honest(request: Request) -> Reply:
@@ -102,19 +104,21 @@ def honest(request: Request) -> Reply:
 def honest_scores(prediction: str, truth: str) -> dict[str, int]:
     if prediction == truth:
         return dict.fromkeys(DIMENSIONS, 5)
-    told, real = prediction.split("\n"), truth.split("\n")
-    facts = rouge_l(" ".join(_words(prediction)), " ".join(_words(truth)))
+    real = _words(truth)
+    told = _words(prediction)
+    kept = LCSseq.similarity(told, real) / len(real) if real else float(not told)
+    facts = 5 if kept == 1 else max(1, min(4, round(1 + 3 * kept)))
     narrates = any(word in prediction.lower() and word not in truth.lower() for word in _NARRATION)
-    shape = [len(line) - len(line.lstrip()) for line in told] != [len(line) - len(line.lstrip()) for line in real]
-    scores = {
-        "format": 5 - (1 if shape else 0) - (2 if "```" in prediction or narrates else 0),
-        "factuality": max(1, min(4, round(1 + 3 * facts))) if facts < 1 else 5,
-        "consistency": 5 if facts == 1 else max(1, min(4, round(1 + 3 * facts))),
+    wrapped = prediction.startswith('{"output"') and not truth.startswith("{")
+    longer = prediction.count("\n") != truth.count("\n")
+    return {
+        "format": 1 if wrapped else 3 if narrates else 5,
+        "factuality": facts,
+        "consistency": facts,
         "realism": 2 if narrates else 4,
-        "quality": 4 if len(told) == len(real) and not narrates else 2,
+        "quality": 2 if narrates or longer or len(told) > len(real) else 4,
     }
-    return scores
 
 
 def _words(text: str) -> list[str]:
-    return text.replace("`", " ").split()
+    return re.findall(r"[\w./-]+", text.replace("\\n", "\n"))
