@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worldline.bench.agentworld.containers import (
+    _ACTIVE,
     Container,
     boundary_label,
     needs_encoding,
@@ -81,6 +82,10 @@ def test_a_label_is_the_same_for_the_same_input_and_no_other() -> None:
     assert boundary_label(["y"], "seed") == first
     assert boundary_label([f"quotes {first.upper()}"], "seed") != first
     assert boundary_label(["x"], "other") != first
+
+
+def test_what_is_printable_is_not_active() -> None:
+    assert [c for c in map(chr, range(0x110000)) if c.isprintable() and _ACTIVE.search(c)] == []
 
 
 def test_a_lone_surrogate_is_escaped() -> None:
