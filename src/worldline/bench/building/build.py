@@ -213,7 +213,8 @@ def build_benchmark(
     draft = _Draft(options, Reference(n=options.ngram))
     for trajectory in _stored(part / _READ):
         draft.take(trajectory, hold=bool(against))
-    known, passed = {}, 0
+    known: dict[str, str] = {}
+    passed = 0
     if against:
         known, passed = _pass_training_sets(draft, against, skip_bad, step)
         draft.decontaminate()

@@ -65,7 +65,8 @@ def is_hard(turn: Turn, min_changed: int = 2) -> bool:
 
 def changed_lines(turn: Turn) -> list[str]:
     """Return the lines that a turn brings or takes away and that do not name the node it acted on."""
-    before, after = ([line.strip() for line in text.split("\n")] for text in (turn.state_before, turn.observation.text))
+    texts = (turn.state_before or "", turn.observation.text)
+    before, after = ([line.strip() for line in text.split("\n")] for text in texts)
     came, went = Counter(after), Counter(before)
     differing = [*(came - went).elements(), *(went - came).elements()]
     names = _acted(turn.action, before)
