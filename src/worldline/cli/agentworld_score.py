@@ -92,9 +92,7 @@ def report(
 
     chosen: Protocol = "official" if protocol == "official" else "strict"
     options = ReportOptions(protocol=chosen, judge=judge, seed=seed, max_bytes=int(max_mib * 2**20), rows=not no_rows)
-    path = write_report(
-        runs, out or runs[0] / "report.html", "official" if protocol == "official" else "strict", options
-    )
+    path = write_report(runs, out or runs[0] / "report.html", options)
     click.echo(f"wrote {path} ({path.stat().st_size / 2**20:.1f} MiB)")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +31,7 @@ from worldline.bench.agentworld.scoring import (
 from worldline.bench.agentworld.statistics import Figure, Paired, Value, macro, micro, paired
 from worldline.bench.agentworld.store import RunFolder
 from worldline.errors import StorageError, boundary
-from worldline.types import Frozen, JsonDict, Usage
+from worldline.types import Frozen, JsonDict, Usage, canonical_json
 
 __all__ = [
     "DimensionSummary",
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 Interval = tuple[float, float]
+_MOST_SAMPLINGS = 10
 
 
 class DomainSummary(Frozen):
@@ -150,6 +152,7 @@ class Summary(Frozen):
     """Judges that judged here, too; not counted."""
     seeds: dict[str, list[int]]
     sampling: dict[str, list[JsonDict]]
+    """Settings of the calls without their seeds, the most frequent ones first; where room was short, tokens differ."""
     versions: dict[str, list[str]]
 
 
@@ -389,11 +392,10 @@ def _seeds(calls: Sequence[Call]) -> list[int]:
 
 
 def _samplings(calls: Sequence[Call]) -> list[JsonDict]:
-    found: list[JsonDict] = []
-    for call in calls:
-        if call.record.sampling not in found:
-            found.append(call.record.sampling)
-    return found
+    """Return the settings that calls were made with, the most frequent ones first; seeds are told apart from them."""
+    plain = ({name: value for name, value in call.record.sampling.items() if name != "seed"} for call in calls)
+    counts = Counter(canonical_json(sampling) for sampling in plain)
+    return [json.loads(text) for text, _ in counts.most_common(_MOST_SAMPLINGS)]
 
 
 def _versions(generations: Sequence[Call], judged: Sequence[Call]) -> dict[str, list[str]]:
