@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldline.bench.agentworld.judge_answer import JudgeAnswerError, read_choice, read_scores, schema_for
+from worldline.bench.agentworld.judge_answer import (
+    CHOICE_SCHEMA,
+    RUBRIC_SCHEMA,
+    JudgeAnswerError,
+    read_choice,
+    read_scores,
+)
 from worldline.bench.agentworld.records import DIMENSIONS
 
 FIVE = dict(zip(DIMENSIONS, (5, 4, 3, 2, 1), strict=True))
@@ -135,8 +141,8 @@ def test_what_the_judge_says_is_kept_to_the_character(texts: list[str]) -> None:
 
 
 def test_schemas_hold_a_server_to_what_is_read() -> None:
-    schema = schema_for("rubric")["json_schema"]["schema"]
+    schema = RUBRIC_SCHEMA
     assert set(schema["properties"]["scores"]["properties"]) == set(DIMENSIONS)
     assert schema["properties"]["scores"]["additionalProperties"] is False
     assert next(iter(schema["properties"])) == "analysis"  # reasons come before scores
-    assert schema_for("turing")["json_schema"]["schema"]["properties"]["choice"]["enum"] == ["A", "B"]
+    assert CHOICE_SCHEMA["properties"]["choice"]["enum"] == ["A", "B"]

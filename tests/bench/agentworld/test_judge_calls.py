@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -30,7 +31,7 @@ async def test_a_judgement_of_a_recorded_row(tmp_path: Path) -> None:
     assert (found.outcome, found.scores, found.tries, found.error) == ("ok", FOUR, 1, None)
     assert (found.model, found.seed, found.row, found.mode) == ("served", 7, row.key, "rubric")
     assert found.usage is not None and found.usage.cost_usd == pytest.approx(0.001)
-    assert found.sampling == {"temperature": 0.6, "max_tokens": 32768, "seed": 7, "structured": True}
+    assert found.sampling == {"temperature": 0.6, "max_tokens": 32768, "seed": 7, "form": "json_schema"}
     (asked,) = server.requests
     assert asked.body["response_format"]["type"] == "json_schema"
     assert asked.body["seed"] == 7
@@ -79,31 +80,53 @@ async def test_an_endpoint_that_fails_is_a_recorded_failure() -> None:
     assert len(server.requests) == 2
 
 
-async def test_a_server_without_schemas_is_asked_in_words() -> None:
+@pytest.mark.parametrize("status", [400, 422, 500])
+@pytest.mark.parametrize("known", [(), ("json_object",)])
+async def test_a_server_without_our_schemas_is_asked_as_it_can_answer(status: int, known: tuple[str, ...]) -> None:
     def answer(request: Request) -> Reply:
-        if "response_format" in request.body:
-            return Reply({"error": {"message": "response_format is not supported"}}, status=400)
-        assert "<final_evaluation>" in request.body["messages"][1]["content"]
+        form = request.body.get("response_format", {"type": "text"})["type"]
+        if form not in ("text", *known):
+            return Reply({"error": {"message": "response_format: unknown type"}}, status=status)
+        assert ("<final_evaluation>" in request.body["messages"][1]["content"]) == (form == "text")
         body = json.dumps({"strengths": [], "weaknesses": [], "scores": FOUR})
-        return Reply(chat(f"Reasons.\n<final_evaluation>\n{body}\n</final_evaluation>"))
+        return Reply(chat(body if known else f"Reasons.\n<final_evaluation>\n{body}\n</final_evaluation>"))
 
     a = row()
     async with ChatServer(responder=answer) as server:
         judge = Judge(endpoint(server))
-        for repeat in range(3):
-            found = await judge_generation(judge, a, generation("a", a), prompts=PROMPTS, repeat=repeat)
+        asked = [judge_generation(judge, a, generation("a", a), prompts=PROMPTS, repeat=n) for n in range(6)]
+        for found in await asyncio.gather(*asked):
             assert found.scores == FOUR
-            assert "structured" not in found.sampling
-    assert len(server.requests) == 4  # it is refused once, and never asked so again
+            assert found.sampling["form"] == ("json_object" if known else "words")
+    # One call finds out, the others wait for it; what was refused is never asked for again.
+    assert len(server.requests) == 6 + (1 if known else 2)
 
 
 async def test_a_request_that_is_refused_for_another_reason_does_not_lose_the_schema() -> None:
     a = row()
-    async with ChatServer(Reply({"error": "too long"}, status=400)) as server:
+    replies = [Reply({"error": "too long"}, status=400)] * 3 + [Reply(scored(FOUR))]
+    async with ChatServer(*replies) as server:
         judge = Judge(endpoint(server))
-        found = await judge_generation(judge, a, generation("a", a), prompts=PROMPTS)
-    assert found.outcome == "error"
-    assert judge.structured is None
+        first = await judge_generation(judge, a, generation("a", a), prompts=PROMPTS)
+        second = await judge_generation(judge, a, generation("a", a), prompts=PROMPTS)
+    assert (first.outcome, second.outcome, second.sampling["form"]) == ("error", "ok", "json_schema")
+
+
+async def test_a_failing_endpoint_is_not_taken_for_one_without_schemas() -> None:
+    a = row()
+    async with ChatServer(Reply({"error": "overloaded"}, status=503), Reply(scored(FOUR))) as server:
+        judge = Judge(endpoint(server))
+        first = await judge_generation(judge, a, generation("a", a), prompts=PROMPTS)
+        second = await judge_generation(judge, a, generation("a", a), prompts=PROMPTS)
+    assert (first.outcome, second.outcome, second.sampling["form"]) == ("error", "ok", "json_schema")
+    assert len(server.requests) == 2
+
+
+async def test_what_a_judge_says_about_the_form_goes_before_probing() -> None:
+    a = row()
+    async with ChatServer(scored(FOUR)) as server:
+        await judge_generation(Judge(endpoint(server), structured=False), a, generation("a", a), prompts=PROMPTS)
+    assert "response_format" not in server.requests[0].body
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from worldline.bench.agentworld.records import DIMENSIONS, JudgeMode
 from worldline.errors import InputError, require_extra
@@ -17,12 +17,16 @@ from worldline.types import JsonDict
 __all__ = [
     "CHOICE_SCHEMA",
     "RUBRIC_SCHEMA",
+    "AnswerForm",
     "JudgeAnswerError",
     "JudgeScores",
     "read_choice",
     "read_scores",
-    "schema_for",
+    "response_format",
 ]
+
+AnswerForm = Literal["json_schema", "json_object", "words"]
+"""How an answer's form is asked for: by a schema, in one of two notations, or in the prompt alone."""
 
 _TEXTS: JsonDict = {"type": "array", "items": {"type": "string"}}
 _SCORE: JsonDict = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
@@ -71,10 +75,15 @@ class JudgeScores:
     weaknesses: tuple[str, ...]
 
 
-def schema_for(mode: JudgeMode) -> JsonDict:
-    """The `response_format` that holds a server to the answer of a mode."""
+def response_format(form: AnswerForm, mode: JudgeMode) -> JsonDict | None:
+    """The `response_format` of a request; None where only words ask for the form.
+
+    `json_schema` is how OpenAI, vLLM and SGLang take a schema, `json_object` with a schema how llama-cpp-python does.
+    """
     schema = RUBRIC_SCHEMA if mode == "rubric" else CHOICE_SCHEMA
-    return {"type": "json_schema", "json_schema": {"name": f"judge_{mode}", "strict": True, "schema": schema}}
+    if form == "json_schema":
+        return {"type": "json_schema", "json_schema": {"name": f"judge_{mode}", "strict": True, "schema": schema}}
+    return {"type": "json_object", "schema": schema} if form == "json_object" else None
 
 
 def read_scores(text: str) -> JudgeScores:

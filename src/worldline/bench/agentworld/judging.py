@@ -1,22 +1,30 @@
 """Asking a judge about one generation: laid out safely, read strictly, tried again, recorded whatever happens.
 
-An endpoint that holds answers to a JSON schema is asked to; one that refuses the request for it is asked without.
+An endpoint that holds answers to a JSON schema is asked to; one that refuses the request for it is asked in words.
 """
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from worldline.bench.agentworld.diagnostics import GUI_DOMAINS, diagnostics
 from worldline.bench.agentworld.extraction import extract_prediction, observed_text
-from worldline.bench.agentworld.judge_answer import JudgeAnswerError, read_choice, read_scores, schema_for
+from worldline.bench.agentworld.judge_answer import (
+    AnswerForm,
+    JudgeAnswerError,
+    read_choice,
+    read_scores,
+    response_format,
+)
 from worldline.bench.agentworld.judge_prompt import JudgePrompts, Question
 from worldline.bench.agentworld.records import EvalRow, Generation, Judgement, JudgeMode, Outcome
 from worldline.errors import EmptyAnswerError, EndpointError, InputError, ModelError, TruncatedError
 from worldline.models import EndpointModel
-from worldline.models.base import ChatModel, Message, ModelAnswer, Sampling
+from worldline.models.base import ChatModel, ModelAnswer, Sampling
 from worldline.models.context import estimate_tokens
 from worldline.types import JsonDict, Usage, content_id
 
@@ -48,9 +56,11 @@ class Judge:
     count: Callable[[str], int] = estimate_tokens
     """How many tokens a text takes."""
     structured: bool | None = None
-    """Whether answers are held to a schema; None: found out by asking."""
+    """Whether to ask for answers held to a schema; None: of endpoints. One that refuses is asked in words."""
 
-    _tested: bool = field(default=False, init=False)
+    _form: AnswerForm | None = field(default=None, init=False)
+    _tried: bool = field(default=False, init=False)
+    _probing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -79,44 +89,67 @@ class Judge:
         length = self._context_length()
         return most if length is None else min(most, max(_SMALLEST_RESERVE, length // _RESERVED_SHARE))
 
-    @property
-    def wants_schema(self) -> bool:
-        """Whether the next call asks for an answer by schema."""
-        if self.structured is None:
-            return isinstance(getattr(self.model, "inner", self.model), EndpointModel)
-        return self.structured
+    def forms(self) -> tuple[AnswerForm, ...]:
+        """Ways to ask for the answer's form, the first of which is tried first."""
+        if self._form is not None:
+            return (self._form,)
+        offered = isinstance(getattr(self.model, "inner", self.model), EndpointModel)
+        wanted = offered if self.structured is None else self.structured
+        return ("json_schema", "json_object", "words") if wanted else ("words",)
 
-    async def ask(self, question: Question, prompts: JudgePrompts, sampling: Sampling) -> tuple[ModelAnswer, int, bool]:
+    async def ask(self, question: Question, prompts: JudgePrompts, sampling: Sampling) -> _Answered:
         """Put a question once.
 
-        Returns:
-            The answer, the history turns left out, and whether the answer was held to the schema.
+        As long as it is not known which form of answers the endpoint can be held to, one call at a time finds it out.
 
         Raises:
             ModelError: No answer.
             ConfigError: A prompt cannot be used.
         """
-        if not self.wants_schema:
-            return await self._ask_plainly(question, prompts, sampling)
-        request = prompts.request(question, structured=True, room=self.room(), count=self.count)
-        extra = {"response_format": schema_for(question.mode), **sampling.extra}
-        try:
-            answer = await self.model.complete(request.messages, replace(sampling, extra=extra))
-        except EndpointError as error:
-            if self._tested or error.transient:
-                raise
-            answered = await self._ask_plainly(question, prompts, sampling)
-            self.structured = False  # the schema was what it refused, for without one it answers
-            return answered
-        self._tested = True
-        return answer, request.dropped_turns, True
+        if self._tried or len(self.forms()) == 1:
+            return await self._ask(question, prompts, sampling)
+        async with self._probing:
+            try:
+                return await self._ask(question, prompts, sampling)
+            finally:
+                self._tried = True
 
-    async def _ask_plainly(
-        self, question: Question, prompts: JudgePrompts, sampling: Sampling
-    ) -> tuple[ModelAnswer, int, bool]:
-        request = prompts.request(question, room=self.room(), count=self.count)
-        messages: list[Message] = request.messages
-        return await self.model.complete(messages, sampling), request.dropped_turns, False
+    async def _ask(self, question: Question, prompts: JudgePrompts, sampling: Sampling) -> _Answered:
+        forms = self.forms()
+        for form in forms:
+            try:
+                answered = await self._ask_for(form, question, prompts, sampling)
+            except EndpointError as error:
+                if form == forms[-1] or not _about_the_form(error):
+                    raise
+            else:
+                self._form = form
+                return answered
+        raise AssertionError("unreachable: the last form returns or raises")
+
+    async def _ask_for(
+        self, form: AnswerForm, question: Question, prompts: JudgePrompts, sampling: Sampling
+    ) -> _Answered:
+        held = response_format(form, question.mode)
+        request = prompts.request(question, structured=held is not None, room=self.room(), count=self.count)
+        if held is not None:
+            sampling = replace(sampling, extra={"response_format": held, **sampling.extra})
+        answer = await self.model.complete(request.messages, sampling)
+        return _Answered(answer, request.dropped_turns, form)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """An answer, and what the call was made with."""
+
+    answer: ModelAnswer
+    dropped_turns: int
+    form: AnswerForm
+
+
+def _about_the_form(error: EndpointError) -> bool:
+    """Whether a request may have been refused for the form of answer it asks for; some servers say so with 500."""
+    return not error.transient or re.search(r"response_format|json_schema", error.message) is not None
 
 
 def _as_judge(judge: Judge | ChatModel) -> Judge:
@@ -280,7 +313,7 @@ class _Trial:
         """Ask once and note what came of it."""
         self.tries += 1
         try:
-            answer, dropped, structured = await judge.ask(question, prompts, sampling)
+            answered = await judge.ask(question, prompts, sampling)
         except (TruncatedError, EmptyAnswerError) as error:
             self._unanswered(error)
             return
@@ -288,6 +321,7 @@ class _Trial:
             # The client has tried its best already.
             self.done, self.said = True, {"outcome": "error", "error": error.as_record()}
             return
+        answer = answered.answer
         self._pay(answer.usage)
         self.said = {
             "outcome": "truncated" if answer.finish_reason == "length" else "ok",
@@ -295,8 +329,8 @@ class _Trial:
             "content": answer.as_sent,
             "reasoning": answer.reasoning if answer.raw in (None, answer.content) else None,
             "finish_reason": answer.finish_reason,
-            "dropped_turns": dropped,
-            "sampling": {**_plain(sampling), **({"structured": True} if structured else {})},
+            "dropped_turns": answered.dropped_turns,
+            "sampling": {**_plain(sampling), "form": answered.form},
         }
         self._read(answer, question.mode, shown)
 
