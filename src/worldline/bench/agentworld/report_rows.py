@@ -121,7 +121,7 @@ class RowPages:
             answers = _answers_by_generation(run)
             for generation in _chosen(run):
                 row = run.folder.row(generation.row)
-                                pieces = self._pieces[row.key]
+                pieces = self._pieces[row.key]
                 part = _RunPart(row, generation, answers.pop(generation.key, []))
                 if pieces[0] == "null" and self._put(row.key, 0, part.shared):
                     cut.add(row.key)
