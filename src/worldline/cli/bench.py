@@ -27,6 +27,7 @@ from worldline.cli.options import (
     model_option,
     write_json,
 )
+from worldline.cli.rules import rules
 from worldline.errors import require_extra
 from worldline.recordings import DIALECTS
 from worldline.types import Trajectory
@@ -47,6 +48,7 @@ bench.add_command(report)
 bench.add_command(bench_build)
 bench.add_command(bench_memory)
 bench.add_command(bench_prompt)
+bench.add_command(rules)
 bench.add_command(judge_audit)
 
 
