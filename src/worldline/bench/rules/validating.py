@@ -1,7 +1,7 @@
 """Keeping the rule checks that tell right from wrong.
 
-A check must pass on the right answer and fail on at least one wrong one that is more than silence. Wrong answers are damaged truths, and rollouts
-of engines or of a run where the reference says that they are wrong; rollouts that are right must pass.
+A check must pass on the right answer and fail on at least one wrong one that is more than silence. Wrong answers are
+damaged truths, and rollouts of engines where the reference says that they are wrong; rollouts that are right must pass.
 """
 
 from __future__ import annotations
