@@ -23,6 +23,7 @@ __all__ = [
     "read_choice",
     "read_scores",
     "response_format",
+    "without_reasoning",
 ]
 
 AnswerForm = Literal["json_schema", "json_object", "words"]
@@ -60,6 +61,12 @@ _FENCE = re.compile(r"\s*`{3,}[^\n`]*\n")
 _FENCED = re.compile(r"^(`{3,})[^\n`]*\n(.*?)\n[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _BEGINS = re.compile(r"\s*(?:`{3,}[^\n`]*\n\s*)?\{")
 """What follows a tag that opens an evaluation, and not one that prose mentions."""
+
+_QUOTED = re.compile(r"\s*\{\s*\\")
+"""How an object begins that stands in a JSON string, with its quotes escaped: something that the judge quotes."""
+
+_BRACES_TRIED = 500
+"""Braces in an answer that are tried as the beginning of its object."""
 
 
 class JudgeAnswerError(InputError):
@@ -119,6 +126,16 @@ def read_choice(text: str) -> str:
     return str(choice)
 
 
+def without_reasoning(text: str) -> str:
+    """Take the reasoning off the front of a judge's answer, as it came.
+
+    Only what opens the answer is reasoning, and its first closing tag ends it: a tag further on may be a quotation from
+    what was judged, and must not cut the judge's own words away.
+    """
+    head, tag, tail = text.partition("</think>")
+    return tail if tag and head.lstrip().startswith("<think>") else text
+
+
 def _texts(value: JsonDict, name: str) -> tuple[str, ...]:
     given = value.get(name, [])
     if isinstance(given, str):
@@ -131,16 +148,17 @@ def _texts(value: JsonDict, name: str) -> tuple[str, ...]:
 def _answer_object(text: str) -> JsonDict:
     """Find the object that is the judge's answer.
 
-    It is all of the text, or the last block in tags, or what ends the text: a fenced block or a bare object. An object
-    that prose follows may be a quotation, and is none.
+    It is all of the text, or what ends the text (a fenced block or a bare object), or the last block in tags. An object
+    that prose follows may be a quotation, and is none; so may be tags inside an object that ends the text.
     """
-    whole = _json(text)
-    if isinstance(whole, dict):
-        return whole
-    if _OPENER.search(text):
-        return _last_block(text)
     text = text.strip()
     fenced = [found for found in _FENCED.finditer(text) if found.end() == len(text)]
+    for candidate in (text, *(found[2] for found in fenced[-1:]), _last_object(text)):
+        value = _json(candidate)
+        if isinstance(value, dict):
+            return value
+    if _OPENER.search(text):
+        return _last_block(text)
     if fenced:
         return _read(fenced[-1][2])
     if "{" not in text or not text.endswith("}"):
@@ -151,7 +169,9 @@ def _answer_object(text: str) -> JsonDict:
 def _last_object(text: str) -> str:
     """Return the JSON object that ends the text, or everything from the first brace on where there is none."""
     position = start = text.find("{")
-    while position >= 0:
+    for _ in range(_BRACES_TRIED):
+        if position < 0:
+            break
         decoded = _decoded(text, position)
         if decoded is not None and decoded[1] == len(text):
             return text[position:]
@@ -206,7 +226,7 @@ def _read(text: str) -> JsonDict:
     value = _json(text)
     if isinstance(value, dict):
         return value
-    if not text.strip():
+    if not text.strip() or _QUOTED.match(text):
         raise JudgeAnswerError("the judge's answer holds no JSON")
     library = require_extra("json_repair", "bench")
     try:

@@ -19,6 +19,7 @@ from worldline.bench.agentworld.judge_answer import (
     read_choice,
     read_scores,
     response_format,
+    without_reasoning,
 )
 from worldline.bench.agentworld.judge_prompt import JudgePrompts, Question
 from worldline.bench.agentworld.records import EvalRow, Generation, Judgement, JudgeMode, Outcome
@@ -335,12 +336,13 @@ class _Trial:
         self._read(answer, question.mode, shown)
 
     def _read(self, answer: ModelAnswer, mode: JudgeMode, shown: tuple[str, ...]) -> None:
+        text = without_reasoning(answer.as_sent)
         try:
             if mode == "rubric":
-                read = read_scores(answer.content)
+                read = read_scores(text)
                 self.said |= {"scores": read.scores, "strengths": read.strengths, "weaknesses": read.weaknesses}
             else:
-                self.said["verdict"] = shown["AB".index(read_choice(answer.content))]
+                self.said["verdict"] = shown["AB".index(read_choice(text))]
         except JudgeAnswerError as error:
             self.said["error"] = error.as_record()
         else:
