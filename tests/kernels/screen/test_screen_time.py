@@ -34,10 +34,16 @@ def test_what_happens_at_the_edge_is_not_known():
     typist.guess(("sleep 1.1; echo x\n", 1.0))
 
 
-def test_timing_inside_a_function_is_not_known_until_it_is_over():
+def test_timing_inside_a_pipe_is_not_known_until_it_is_over():
+    typist = Typist()
+    typist.guess(("{ echo a; sleep 2; echo b; } | cat\n", 1.0))
+    assert typist.type(("", 2.0)).endswith(f"\na\nb\n{PROMPT}")
+
+
+def test_timing_inside_a_function():
     typist = Typist()
     typist.type("f() { echo a; sleep 2; echo b; }\n")
-    typist.guess(("f\n", 1.0))
+    assert typist.type(("f\n", 1.0)).endswith("f\na")
     assert typist.type(("", 2.0)).endswith(f"f\na\nb\n{PROMPT}")
 
 

@@ -107,6 +107,7 @@ class Console:
             self._settle()
             if state.now == before and not self._due(end):
                 break
+        self.runner.tick()
 
     def _due(self, end: float) -> bool:
         return any(task.next is not None and task.next <= end for task in self.runner.tasks()) and not (

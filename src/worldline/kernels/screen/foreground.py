@@ -162,14 +162,22 @@ class Foreground(Executor):
     def show(self, task: Task, shown: Shown) -> None:
         """Take what a program wrote; it may have ended, or go on by itself."""
         self.state.echo = shown.echo
+        task.touched = self.state.now
         if shown.unknown:
             self.doubts.append(shown.unknown)
         parts = [(shown.seconds, shown.text), *shown.later]
         task.ending = shown.status if shown.ended else None
         task.output_doubt = shown.unknown
-        self._deliver(task, parts)
+        self.deliver(task, parts)
 
-    def _deliver(self, task: Task, parts: Sequence[tuple[float, str]]) -> None:
+    def tick(self) -> None:
+        """Let a program that waits for its clock draw itself anew."""
+        task = self.state.task
+        tick = getattr(task.program, "tick", None) if task is not None and not self.state.lost else None
+        if task is not None and tick is not None:
+            self.state.display.write(tick(int(self.state.now + 1e-6) - int(task.touched + 1e-6), self.host))
+
+    def deliver(self, task: Task, parts: Sequence[tuple[float, str]]) -> None:
         """Show what a program writes, one part after the other; a part that comes later is waited for."""
         for number, (seconds, text) in enumerate(parts):
             if seconds > 0:
@@ -251,10 +259,10 @@ class Foreground(Executor):
             if doubt:
                 self.doubts.append(doubt)
             self.state.display.write(output, doubt)
-        if task.program is not None:
+        if task.program is not None or task.later:
             later, task.later = task.later, []
             task.output_doubt = doubt
-            self._deliver(task, later)
+            self.deliver(task, later)
         if task.background:
             self.aside(task)
             self._reap()
@@ -325,8 +333,9 @@ class Foreground(Executor):
                 task.frames.append(Frame("list", parse(trap)))
                 self.go()
             return
-        if task.timing:
-            self.doubt("what a command had written when it was interrupted")
+        if task.timing or task.later:
+            self.doubt("what a command had done when it was interrupted")
+            task.later = []
         state.display.feed("^C")
         while task.script is not None:
             self.leave(task, 130)
@@ -348,6 +357,7 @@ class Foreground(Executor):
         inside = next((number for number, frame in enumerate(rest) if frame.kind == "script"), None)
         stopped = Task(task.simple or task.text, program=task.program, forever=task.forever)
         stopped.simple, stopped.output, stopped.output_doubt = task.simple, task.output, task.output_doubt
+        stopped.later = task.later
         stopped.remaining = max(0.0, (task.wake or state.now) - state.now)
         stopped.after = task.after
         if inside is not None:
@@ -371,6 +381,7 @@ class Foreground(Executor):
         """Let a stopped task, or one in the background, go on in the foreground of another one."""
         task.program, task.forever, task.simple = stopped.program, stopped.forever, stopped.simple or stopped.text
         task.output, task.output_doubt, task.after = stopped.output, stopped.output_doubt, stopped.after
+        task.later = stopped.later
         if stopped.inner and stopped.frames and stopped.frames[0].kind == "script":
             stopped.frames[0].outer = self.shell.portray()
             self.shell.become(stopped.inner)

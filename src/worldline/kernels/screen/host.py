@@ -120,6 +120,7 @@ class TerminalHost:
         self.columns: int = display.columns
         self.lines: int = display.lines
         self.row: int = display.row
+        self.now: int = int(executor.state.now + 1e-6)
         self.cwd: str = executor.shell.settled.cwd
 
     def read(self, path: str) -> bytes:

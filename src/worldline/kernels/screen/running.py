@@ -12,10 +12,12 @@ from worldline.kernels.screen.builtins import BUILTINS, written
 from worldline.kernels.screen.confirming import Confirmation, asks
 from worldline.kernels.screen.foreground import Foreground
 from worldline.kernels.screen.nesting import begin, starts_shell
-from worldline.kernels.screen.programs import PROGRAMS, find_program
-from worldline.kernels.screen.programs.base import Operator, Program
+from worldline.kernels.screen.programs import PAGERS, PROGRAMS, find_program
+from worldline.kernels.screen.programs.base import Operator, Program, Run
+from worldline.kernels.screen.programs.replay import timed
 from worldline.kernels.screen.tasks import Frame, Task
 from worldline.kernels.shell.builtins.base import Unknown
+from worldline.kernels.shell.core import MARKING
 from worldline.kernels.shell.script import SHELL_BUILTINS, Script, read_script
 
 __all__ = ["Runner"]
@@ -107,6 +109,8 @@ class Runner(Foreground):
         """Whether a program may read the terminal, going by the words as they were typed."""
         parts = node.parts if isinstance(node, Pipe) else (node,)
         first = parts[0]
+        if isinstance(node, Pipe) and _pager(node):
+            return True
         if not isinstance(first, Simple) or (isinstance(node, Pipe) and not node.text.startswith(first.text)):
             return False
         name = first.words[0] if first.words else ""
@@ -142,7 +146,9 @@ class Runner(Foreground):
         redirect = next(
             (frame.values[1] for frame in reversed(task.frames) if frame.kind == "script" and frame.values[1]), ""
         )
-        run = self.execute(self.with_pid(f"{{ {text}\n}} {redirect}" if redirect else text))
+        before = self.shell.mark()
+        command = self.with_pid(f"{{ {text}\n}} {redirect}" if redirect else text)
+        run = self.execute(command)
         task.status = run.status
         doubt, said = run.why, run.text
         if self.exited and (script is not None or task.background):
@@ -161,6 +167,11 @@ class Runner(Foreground):
             task.wake, task.output, task.output_doubt = self.state.now + run.seconds, said, doubt
             task.timing = "when within a command its output comes" if said else ""
             task.simple = text
+            parts = self._parts(command, run, before) if said and said == run.text else None
+            if parts is not None:
+                task.wake, task.timing = None, ""
+                task.output_doubt = doubt
+                self.deliver(task, parts)
             return
         self.write(task, said, doubt)
         self._tell(task, text)
@@ -171,6 +182,25 @@ class Runner(Foreground):
             else:
                 task.frames.clear()
                 self.shell_ended(run.status)
+
+    def _parts(self, command: str, run: Run, before: object) -> list[tuple[float, str]] | None:
+        """When the parts of an output come: it runs again as a trial in which each `sleep` leaves a mark.
+
+        None where the marks do not tell: they went elsewhere, or what is written waits in a pipe.
+        """
+        if re.search(r"(?<!\|)\|(?!\|)|\$\(|`", _QUOTED.sub("", command)):
+            return None
+        after = self.shell.mark()
+        self.shell.go_back(before)  # type: ignore[arg-type]
+        trial = self.execute(f"export {MARKING}=1; {command}", keep=False)
+        self.shell.go_back(after)
+        first, later = timed(trial.text)
+        parts = [(0.0, first), *later]
+        if "".join(text for _, text in parts) != run.text:
+            return None
+        if abs(sum(seconds for seconds, _ in parts) - run.seconds) > 0.01:
+            return None
+        return parts
 
     def _tell(self, task: Task, text: str) -> None:
         """Tell of jobs that ended, as the shell does after each program that it has waited for."""
@@ -225,7 +255,14 @@ class Runner(Foreground):
                 self.unclear(task, first)
                 return
             listed = self.state.history.listing(int(count) if count else None)
-            self.whole(task, f"printf %s {shlex.quote(listed)}{node.text[len(first.text) :]}")
+            rest = node.text[len(first.text) :]
+            if _pager(node):
+                self._paged(task, node, f"printf %s {shlex.quote(listed)}{rest}")
+            else:
+                self.whole(task, f"printf %s {shlex.quote(listed)}{rest}")
+            return
+        if _pager(node):
+            self._paged(task, node, node.text)
             return
         words: list[str] | None = []
         for number, part in enumerate(node.parts):
@@ -235,6 +272,15 @@ class Runner(Foreground):
                 break
             words += [Operator("|"), *more] if number else more
         self.program(task, node.text, words)
+
+    def _paged(self, task: Task, node: Pipe, text: str) -> None:
+        """Run a pipe that ends in a pager: what comes before may be any command."""
+        last = node.parts[-1]
+        assert isinstance(last, Simple)
+        own = self.expanded(last.tokens)
+        source = text[: len(text) - len(last.text)].rstrip()
+        source = f"{source[:-2]} 2>&1" if source.endswith("|&") else source.removesuffix("|")
+        self.program(task, node.text, own and [Operator(source.rstrip()), Operator("|"), *own])
 
     def _script(self, task: Task, text: str, words: list[str]) -> bool:
         """Go through a shell script step by step if time passes in it; tell whether it was begun."""
@@ -291,6 +337,17 @@ class Runner(Foreground):
         task.program, task.simple = found, written(text)
         self.state.editor = None
         self.show(task, found.start(self.host))
+
+
+def _pager(node: Pipe) -> bool:
+    """Whether a pager stands at the end of a pipe."""
+    last = node.parts[-1]
+    return (
+        isinstance(last, Simple)
+        and bool(last.words)
+        and last.words[0].rpartition("/")[2] in PAGERS
+        and node.text.endswith(last.text)
+    )
 
 
 def _bare_shell(words: Sequence[str]) -> bool:

@@ -48,6 +48,8 @@ class Task:
     """Why what it has written so far is not known though its end is."""
     status: int = 0
     program: Program | None = None
+    touched: float = 0.0
+    """When its program was last given something."""
     deadline: float | None = None
     """When its program stops waiting for input."""
     forever: bool = False

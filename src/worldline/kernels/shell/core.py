@@ -13,9 +13,12 @@ from worldline.kernels.shell.programs import presence, program_path
 if TYPE_CHECKING:
     from worldline.kernels.shell.step import Step
 
-__all__ = ["CORE", "Core"]
+__all__ = ["CORE", "MARKING", "Core"]
 
 Core = Callable[["Step", Call], Result]
+
+MARKING = "WORLDLINE_MARKS_SLEEPS"
+"""A variable in whose presence `sleep` writes how long it sleeps, so that its place in an output can be seen."""
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _TRY = "Try 'sleep --help' for more information.\n"
@@ -42,7 +45,7 @@ def _sleep(step: Step, call: Call) -> Result:
     if bad:
         return Result("", "".join(bad) + _TRY, 1)
     step.slept += total
-    return Result()
+    return Result(f"@@worldline-sleeps-{total:g}@@" if MARKING in call.env else "")
 
 
 def _umask(step: Step, call: Call) -> Result:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from worldline.kernels.screen.programs.base import Host, Operator, Program, Run, Shown, Starter
 from worldline.kernels.screen.programs.calculators import bc_program
 from worldline.kernels.screen.programs.filters import FILTERS, filter_program
+from worldline.kernels.screen.programs.line_editor import ed_program
 from worldline.kernels.screen.programs.more import more_program
 from worldline.kernels.screen.programs.nano import nano_program
 from worldline.kernels.screen.programs.pagers import less_program, page
@@ -15,7 +16,7 @@ from worldline.kernels.screen.programs.scripts import file_program, shell_progra
 from worldline.kernels.screen.programs.sqlite import sqlite_program
 from worldline.kernels.screen.programs.vim_start import vim_program
 
-__all__ = ["PROGRAMS", "Host", "Operator", "Program", "Run", "Shown", "Starter", "find_program", "page"]
+__all__ = ["PAGERS", "PROGRAMS", "Host", "Operator", "Program", "Run", "Shown", "Starter", "find_program", "page"]
 
 PROGRAMS: Mapping[str, Starter] = {
     **dict.fromkeys(sorted(FILTERS), filter_program),
@@ -26,6 +27,7 @@ PROGRAMS: Mapping[str, Starter] = {
     **dict.fromkeys(("vi", "vim"), vim_program),
     "nano": nano_program,
     "bc": bc_program,
+    "ed": ed_program,
     "sqlite3": sqlite_program,
 }
 """By the name of the command, without its directory."""

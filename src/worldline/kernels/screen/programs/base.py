@@ -51,6 +51,8 @@ class Host(Protocol):
     lines: int
     row: int
     """Row of the cursor, from 0."""
+    now: int
+    """The second of the terminal's clock, since its start."""
     cwd: str
 
     def run(self, command: str, *, stdin: str | None = None, keep: bool = True) -> Run:

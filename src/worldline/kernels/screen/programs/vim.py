@@ -21,6 +21,7 @@ _NAMED = {
     "\x1b[4~": "$", "\x1b[F": "$", "\x1bOF": "$",
 }  # fmt: skip
 """Commands that keys with a name stand for."""
+_READ_ONLY = "W10: Warning: Changing a readonly file"
 _COMMAND = re.compile(
     r"(?P<count>[1-9]\d*)?(?:(?P<operator>[dcy])(?P<times>[1-9]\d*)?)?(?P<motion>[fFtTr].|g[geJ]|z[tzb.\r]|Z[ZQ]|[\s\S])"
 )
@@ -41,10 +42,24 @@ class Vim(VimView):
 
     def feed(self, text: str, host: Host) -> Shown:
         """Take keys."""
+        self.text.clock = host.now
+        self.paused = ()
         for key in _KEYS.findall(text):
-            if self._key(key, host):
+            before, changes = self._draw(host), self.text.changes
+            warning = "" if self.warned or not self.readonly else self._plainly(host, _READ_ONLY)
+            over = self._key(key, host)
+            if warning and self.text.changes != changes:
+                self.warned, self.paused = True, (warning, warning)
+            if over:
                 self._remember(host)
                 return Shown("\x1b[?1049l", ended=True, status=self.status, unknown=self.doubt)
+        if self.paused:
+            return Shown(self.paused[0], unknown=self._unknown())
+        if text == "\x1b" and before.startswith("\x1b[H") and self.left_insert:
+            # Escape may begin the code of a key: vim shows its effect when its clock, which counts whole seconds,
+            # tells that no more comes.
+            self.paused = (before, self._plainly(host, " " * (host.columns - 28) + "^["))
+            return Shown(before, unknown=self._unknown())
         return Shown(self._draw(host), unknown=self._unknown())
 
     def end_of_input(self, host: Host) -> Shown:
@@ -59,6 +74,12 @@ class Vim(VimView):
         """Act on a key; true where it ends the program."""
         rows, before = host.lines - 1, self._shape()
         over = False
+        self.left_insert = self.mode == "insert"
+        if self.refused:
+            self.refused = ""
+            self.say("")
+            if key in ("\r", "\n", " "):
+                return False
         if self.mode == "insert":
             self._insert(_NAMED.get(key, key) if key.startswith("\x1b") and len(key) > 1 else key, key)
         elif self.mode in ("command", "search"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from worldline.kernels.screen.programs.vim_indent import new_start
 from worldline.kernels.screen.programs.vim_motion import move
@@ -154,22 +155,25 @@ def _restore(vim: VimView, taken: list[Change], given: list[Change], word: str) 
         return
     change = taken.pop()
     now, then = ([] if text.empty else text.lines), list(change.lines)
-    given.append(Change(tuple(text.lines), (text.y, text.x), change.number))
+    given.append(replace(change, lines=tuple(text.lines), place=(text.y, text.x)))
     same = 0
     while same < min(len(now), len(then)) and now[same] == then[same]:
         same += 1
     text.lines = then
     text.empty = len(then) == 1 and not then[0] and change.number == 1 and not text.saved
-    text.y = min(change.place[0] if len(then) < len(now) else min(same, change.place[0]), len(then) - 1)
+    blocked = change.count or len(then) < len(now)
+    text.y = min(change.place[0] if blocked else min(same, change.place[0]), len(then) - 1)
     text.x = text.first_nonblank(text.y) if len(now) != len(then) else min(change.place[1], max(len(text.line) - 1, 0))
     difference = len(then) - len(now)
-    changed = sum(a != b for a, b in zip(now, then, strict=False))
+    changed = change.count or sum(a != b for a, b in zip(now, then, strict=False))
     if difference:
         few = {1: "1 more line", -1: "1 line less"}
         words = few.get(difference, f"{abs(difference)} {'more' if difference > 0 else 'fewer'} lines")
     else:
         words = "1 change" if changed <= 1 else f"{changed} changes"
-    vim.say(f"{words}; {word} #{change.number}  0 seconds ago", guessed=True)
+    age = text.clock - change.time
+    ago = "1 second ago" if age == 1 else f"{age} seconds ago"
+    vim.say(f"{words}; {word} #{change.number}  {ago}", guessed=age > 99)
 
 
 CHANGES: Mapping[str, Callable[[VimView, int], None]] = {

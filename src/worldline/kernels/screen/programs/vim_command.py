@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Literal
 
 from worldline.kernels.screen.programs.base import Host
 from worldline.kernels.screen.programs.vim_change import more_or_fewer
+from worldline.kernels.screen.programs.vim_pattern import is_command, regex_of, replaced
 from worldline.kernels.screen.programs.vim_view import VimView
 from worldline.kernels.shell.builtins.base import Unknown
 
@@ -52,13 +54,43 @@ def run_command(vim: VimView, line: str, host: Host) -> Asked:
         more_or_fewer(vim, len(text.lines) - before if not text.empty else -before)
         text.wanted = text.cursor_column(False)
         return ""
-    if command in ("set nu", "set number", "se nu"):
+    if word in ("sor", "sort", "sor!", "sort!"):
+        return _sort(vim, (first, last) if lines else (0, len(text.lines) - 1), word, rest.strip())
+    if command in ("set list", "set nolist", "set list!", "set invlist"):
+        vim.window.marks = not vim.window.marks if command[-1] == "!" or "inv" in command else command == "set list"
+    elif re.match(r"[a-z]", command) and not is_command(re.match(r"[a-z]*", command)[0]):  # type: ignore[index]
+        vim.say(f"E492: Not an editor command: {line}")
+    elif command in ("set nu", "set number", "se nu"):
         vim.window.numbers = True
     elif command in ("set nonu", "set nonumber", "set nu!", "se nonu"):
         vim.window.numbers = False
     elif not re.fullmatch(r"noh(l(s(e(a(r(ch?)?)?)?)?)?)?|syn(tax)? (on|off)|set (no)?(hls|hlsearch|ic|ignorecase|is)|"
                           r"set paste|set (no)?cursorline", command):  # fmt: skip
         return _doubt(vim, line)
+    return ""
+
+
+def _sort(vim: VimView, lines: tuple[int, int], word: str, rest: str) -> Asked:
+    """`:sort`, by bytes or numbers, as it is or backwards, each line once."""
+    if not re.fullmatch(r"[nui ]*", rest):
+        return _doubt(vim, f"{word} {rest}")
+    text, (first, last) = vim.text, lines
+
+    def key(line: str) -> tuple[int, int, bytes]:
+        number = re.search(r"-?\d+", line) if "n" in rest else None
+        if "n" in rest:
+            return (number is not None, int(number[0]) if number else 0, b"")
+        return (0, 0, (line.lower() if "i" in rest else line).encode("utf-8", "surrogateescape"))
+
+    ordered = sorted(text.lines[first : last + 1], key=key, reverse=word.endswith("!"))
+    if "u" in rest:
+        ordered = [line for number, line in enumerate(ordered) if not number or key(line) != key(ordered[number - 1])]
+    text.remember()
+    text.undos[-1] = replace(text.undos[-1], count=last + 1 - first)
+    before = len(text.lines)
+    text.lines[first : last + 1] = ordered
+    text.y, text.x, text.wanted = first, 0, 0
+    more_or_fewer(vim, len(text.lines) - before)
     return ""
 
 
@@ -88,6 +120,9 @@ def _write(vim: VimView, word: str, rest: str, host: Host) -> Asked:
     if (word[0] in "xu" or word == "exit") and not text.modified and not rest:
         return "leave" if leaves else ""
     path = rest or vim.file
+    if vim.readonly and not rest and not word.endswith("!"):
+        vim.say("E45: 'readonly' option is set (add ! to override)")
+        return ""
     if not path:
         vim.say("E32: No file name")
         return ""
@@ -101,8 +136,9 @@ def _write(vim: VimView, word: str, rest: str, host: Host) -> Asked:
     except Unknown as error:
         vim.doubt = str(error) or "whether the file may be written"
     except OSError as error:
-        vim.say(f'"{path}" E212: Can\'t open file for writing')
-        vim.doubt = vim.doubt or f"a file that cannot be written: {error.strerror}"
+        vim.refused = f'"{path}"\n"{path}" E212: Can\'t open file for writing'
+        if not isinstance(error, FileNotFoundError):
+            vim.doubt = vim.doubt or f"a file that cannot be written: {error.strerror}"
         return ""
     count = 0 if text.empty else len(text.lines)
     mark = "[New] " if new else ""
@@ -128,19 +164,26 @@ def _substitute(vim: VimView, first: int, last: int, rest: str) -> Asked:
     parts = re.split(rf"(?<!\\){re.escape(mark)}", rest[1:])
     pattern, replacement = parts[0], parts[1] if len(parts) > 1 else ""
     flags = parts[2] if len(parts) > 2 else ""
-    if re.search(r"[\\~\[\]*^$.&]", pattern + replacement) or flags not in ("", "g") or not pattern:
+    regex = regex_of(pattern) if pattern else None
+    if regex is None or "~" in replacement or "\\=" in replacement or set(flags) - set("gie"):
         return _doubt(vim, f"s{rest}")
+    if "i" in flags:
+        regex = re.compile(regex.pattern, re.IGNORECASE)
     text, changed, count = vim.text, list[int](), 0
     after = list(text.lines)
     for y in range(first, last + 1):
-        times = text.lines[y].count(pattern) if flags else min(text.lines[y].count(pattern), 1)
+        after[y], times = regex.subn(
+            lambda found: replaced(found, replacement), text.lines[y], count=0 if "g" in flags else 1
+        )
+        if "\n" in after[y] or "\0" in after[y]:
+            return _doubt(vim, f"s{rest}")
         if times:
-            after[y] = text.lines[y].replace(pattern, replacement, -1 if flags else 1)
             changed.append(y)
             count += times
     vim.pattern, vim.backward = pattern, False
     if not count:
-        vim.say(f"E486: Pattern not found: {pattern}")
+        if "e" not in flags:
+            vim.say(f"E486: Pattern not found: {pattern}")
         return ""
     text.remember()
     text.lines, text.y = after, changed[-1]

@@ -12,12 +12,13 @@ WIDTH = 4
 _PLAIN = re.compile(r"(?:.*/)?(?:[^./]+|\.\w+)|.*\.(?:txt|log|csv|tsv|dat|out|text|md|markdown|conf|cfg)", re.DOTALL)
 _PYTHON = re.compile(r".*\.py[w3]?")
 _SHELL = re.compile(r".*\.(?:sh|bash)|(?:.*/)?\.(?:bashrc|bash_profile|profile)")
+_INI = re.compile(r".*\.ini|(?:.*/)?(?:\.gitconfig|\.editorconfig|setup\.cfg)")
 _MAKE = re.compile(r"(?:.*/)?(?:[Mm]akefile|GNUmakefile|Dockerfile)")
 _STOPS = re.compile(r"(?:return|break|continue|raise|pass)\b")
 
 
 def kind_of(path: str, first_line: str) -> str:
-    """The kind of a file: `plain`, `python`, `shell` or `other`.
+    """The kind of a file: `plain`, `python`, `shell`, `ini` or `other`.
 
     Args:
         path: Its name.
@@ -29,6 +30,8 @@ def kind_of(path: str, first_line: str) -> str:
         return "python"
     if _SHELL.fullmatch(path) or re.match(r"#!.*\b(?:ba|da)?sh\b", first_line):
         return "shell"
+    if _INI.fullmatch(path):
+        return "ini"
     return "plain" if _PLAIN.fullmatch(path) else "other"
 
 
@@ -45,6 +48,8 @@ def new_start(kind: str, lines: Sequence[str], y: int) -> str | None:
     if kind == "python":
         return _python(lines, y)
     before = lines[y - 1] if y else ""
+    if kind == "ini":
+        return None if re.match(r"[ \t]*[;#]", before) else ""
     comment = re.match(r"[ \t]*#[ \t]*", before)
     if kind == "shell" and comment is not None:
         return comment[0]

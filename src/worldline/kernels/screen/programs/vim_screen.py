@@ -18,6 +18,12 @@ class Window:
 
     top: int = 0
     numbers: bool = False
+    marks: bool = False
+    """Ends of lines and tabs are shown (`list`)."""
+
+    def shown(self, line: str) -> str:
+        """A line as it is drawn."""
+        return shown_line(line.replace("\t", "^I")) + "$" if self.marks else shown_line(line)
 
     def margin(self, text: VimText) -> int:
         """Columns of the line numbers."""
@@ -61,23 +67,23 @@ def draw(
     body = "".join(f"\x1b[{number};1H{row}" for number, row in enumerate(rows, 1) if row)
     margin = window.margin(text)
     column = text.cursor_column(inserting)
-    above = sum(_height(text, y, columns - margin) for y in range(window.top, text.y))
+    above = sum(_height(text, window, y, columns - margin) for y in range(window.top, text.y))
     row, column = above + column // (columns - margin), column % (columns - margin) + margin
     return f"\x1b[H\x1b[2J{body}\x1b[{row + 1};{column + 1}H"
 
 
-def _height(text: VimText, y: int, room: int) -> int:
-    return max(-(-len(shown_line(text.lines[y])) // room), 1)
+def _height(text: VimText, window: Window, y: int, room: int) -> int:
+    return max(-(-len(window.shown(text.lines[y])) // room), 1)
 
 
 def _rows(text: VimText, window: Window, columns: int, height: int) -> tuple[list[str], int]:
     margin = window.margin(text)
     room, rows, y = columns - margin, list[str](), window.top
     while y < len(text.lines) and len(rows) < height:
-        count = _height(text, y, room)
+        count = _height(text, window, y, room)
         if len(rows) + count > height and rows:
             return [*rows, *["@"] * (height - len(rows))], y
-        shown = shown_line(text.lines[y])
+        shown = window.shown(text.lines[y])
         for part in range(count):
             label = f"{y + 1:>{margin - 1}} " if margin and not part else " " * margin
             rows.append(label + shown[part * room : (part + 1) * room])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+import shlex
 from collections.abc import Sequence
 
 from worldline.kernels.screen.programs.base import Host, Operator, Program
@@ -21,10 +23,13 @@ def vim_program(words: Sequence[str], host: Host) -> Program | None:
     if any(isinstance(word, Operator) for word in words):
         return None
     files, doubt, line = list[str](), "", 0
+    readonly = words[0].rpartition("/")[2] == "view"
     for word in words[1:]:
         if word in ("--help", "-h", "--version"):
             return None
-        if re.fullmatch(r"\+\d*", word):
+        if word in ("-R", "-n"):
+            readonly = readonly or word == "-R"
+        elif re.fullmatch(r"\+\d*", word):
             line = int(word[1:] or 10**9)
         elif word.startswith(("-", "+")):
             doubt = f"the option {word} of vim"
@@ -35,6 +40,9 @@ def vim_program(words: Sequence[str], host: Host) -> Program | None:
         return Vim("", VimText([""], empty=True), Window(), doubt=start)
     found = _opened(files[0], host)
     found.doubt = found.doubt or doubt or ("vim with several files" if files[1:] else "")
+    if readonly:
+        found.readonly = True
+        found.message = found.message.replace('" ', '" [readonly] ', 1) if not found.text.empty else found.message
     place = (line - 1, 0) if line else _last_place(files[0], host)
     if place is not None and place[0] < 10**8:
         found.text.y, found.text.x = place
@@ -64,7 +72,10 @@ def _opened(path: str, host: Host) -> Vim:
     except Unknown as error:
         return Vim(path, VimText([""]), Window(), doubt=str(error) or "the content of the file")
     except FileNotFoundError:
-        return Vim(path, VimText([""], empty=True), Window(), f'"{path}" [New]', kind=kind_of(path, ""))
+        place = posixpath.dirname(path)
+        missing = bool(place) and host.run(f"test -d {shlex.quote(place)}", keep=False).status != 0
+        note = f'"{path}" [New{" DIRECTORY" if missing else ""}]'
+        return Vim(path, VimText([""], empty=True), Window(), note, kind=kind_of(path, ""))
     except OSError as error:
         return Vim(path, VimText([""], empty=True), Window(), doubt=f"vim on what cannot be read: {error.strerror}")
     lines = text.split("\n")

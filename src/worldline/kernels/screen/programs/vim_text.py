@@ -18,6 +18,10 @@ class Change:
     place: tuple[int, int]
     """Where the cursor goes."""
     number: int
+    time: int = 0
+    """Second at which it began."""
+    count: int = 0
+    """Lines that it is said to change; 0: those that differ."""
 
 
 @dataclass
@@ -34,6 +38,8 @@ class VimText:
     undos: list[Change] = field(default_factory=list)
     redos: list[Change] = field(default_factory=list)
     changes: int = 0
+    clock: int = 0
+    """The present second."""
     saved: tuple[str, ...] = ()
     empty: bool = False
     """There are no lines at all: the file is empty."""
@@ -73,7 +79,7 @@ class VimText:
     def remember(self) -> None:
         """A change begins."""
         self.changes += 1
-        self.undos.append(Change(tuple(self.lines), (self.y, self.x), self.changes))
+        self.undos.append(Change(tuple(self.lines), (self.y, self.x), self.changes, self.clock))
         self.redos.clear()
         self.empty = False
 

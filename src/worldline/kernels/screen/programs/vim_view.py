@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from worldline.kernels.screen.programs.base import Host
+from worldline.kernels.screen.programs.vim_pattern import regex_of
 from worldline.kernels.screen.programs.vim_screen import Window, draw
 from worldline.kernels.screen.programs.vim_text import VimText
 
@@ -44,6 +44,15 @@ class VimView:
     inserted: int = 0
     seen: list[str] = field(default_factory=list)
     status: int = 0
+    readonly: bool = False
+    warned: bool = False
+    """Of changing a file that is only to be read."""
+    left_insert: bool = False
+    """Text was being inserted before the last key."""
+    paused: tuple[str, ...] = ()
+    """What is drawn while vim waits for its clock, by the seconds since the last key."""
+    refused: str = ""
+    """A message of two rows below the text, which a key takes away."""
 
     # --- the protocol
 
@@ -70,7 +79,24 @@ class VimView:
         else:
             pending = self.typed
         size = (host.columns, host.lines)
+        if self.refused:
+            first, second = self.refused.split("\n")
+            asked = f"\x1b[{host.lines};1H\n{second}\nPress ENTER or type command to continue"
+            return draw(self.text, self.window, size, first, "", ruler=False, inserting=False) + asked
         return draw(self.text, self.window, size, bottom, pending, ruler=not typing, inserting=self.mode == "insert")
+
+    def tick(self, seconds: int, host: Host) -> str:
+        """What is drawn once the clock has moved on since the last key."""
+        if not self.paused or not seconds:
+            return ""
+        if seconds < len(self.paused):
+            return self.paused[seconds]
+        self.paused = ()
+        return self._draw(host)
+
+    def _plainly(self, host: Host, bottom: str) -> str:
+        """The text with only a message or keys in the last line."""
+        return draw(self.text, self.window, (host.columns, host.lines), bottom, "", ruler=False, inserting=False)
 
     def say(self, text: str, *, guessed: bool = False) -> None:
         """Show a message in the last line."""
@@ -125,11 +151,9 @@ class VimView:
 
     def search(self, pattern: str, backward: bool) -> tuple[int, int, bool] | None:
         """Find a pattern; the place, and whether the search went around the end."""
-        if re.search(r"[\\~\[\]*^$.]", pattern.rstrip("$").lstrip("^")):
+        regex = regex_of(pattern)
+        if regex is None:
             self.doubt = self.doubt or "a pattern in vim"
-        try:
-            regex = re.compile(re.sub(r"([(){}+?|])", r"\\\1", pattern))
-        except re.error:
             return None
         places = [(y, m.start()) for y, line in enumerate(self.text.lines) for m in regex.finditer(line)]
         here = (self.text.y, self.text.x)

@@ -1,4 +1,4 @@
-"""`ed` fed by a script on standard input."""
+"""`ed` fed by a script on standard input, or by what was typed at a terminal so far."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from worldline.kernels.shell.builtins.shared.recipe_shell import run_line
 from worldline.kernels.shell.builtins.shared.textio import escape, unescape
 from worldline.kernels.shell.builtins.text.ed_buffer import Buffer, EdError, Scanner
 
-__all__ = ["COMMANDS"]
+__all__ = ["AT_TERMINAL", "COMMANDS", "READS_ON"]
 
+AT_TERMINAL = "WORLDLINE_ED_AT_TERMINAL"
+"""A variable in whose presence the input is what was typed so far: errors end nothing, and more may follow."""
+READS_ON = 75
+"""Status at a terminal while it waits for more."""
 _STEPS = 100_000
 
 
@@ -39,6 +43,7 @@ class _Editor:
         self._silent = silent
         self._prompt = prompt
         self._verbose = False
+        self._typed = AT_TERMINAL in call.env
         self._last = ""
         self._warned = False
         self._input: list[str] = []
@@ -62,9 +67,12 @@ class _Editor:
                 except EdError as error:
                     self._fail(str(error))
                     # A script that is no terminal ends with its first error.
-                    if self.call.stdin is not None:
+                    if not self._typed:
                         self.status = 1
-            if self.buffer.modified and not self._warned:
+            if self._typed:
+                self.out.append(self._prompt)
+                self.status = READS_ON
+            elif self.buffer.modified and not self._warned:
                 self._fail("Warning: buffer modified")
                 self.status = 2
         except _Quit:
@@ -89,6 +97,8 @@ class _Editor:
                 self.call.unknown("an interactive command")
             self._global(given, argument, keep=letter == "g")
             return
+        if letter == "e" and argument[:1] not in ("", " "):
+            raise EdError("Unexpected command suffix")
         if letter and letter in "zkexyEPWX":
             self.call.unknown(f"the command {letter}")
         action = _ACTIONS.get(letter)
@@ -376,6 +386,7 @@ class _Editor:
             self._fail("Warning: buffer modified")
             self.status = 1
             return
+        self.status = 0 if self._typed else self.status
         raise _Quit
 
     def leave(self, given: list[int], argument: str) -> None:
