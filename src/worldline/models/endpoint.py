@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import random
+import ssl
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -28,6 +29,8 @@ __all__ = ["EndpointModel", "merge_sampling"]
 _LOG = logging.getLogger(__name__)
 _BODY_LIMIT = 64 * 1024 * 1024
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
+_POOL = 8
+"""Connections of one client at most: what its pool does for each request grows with their square."""
 _RESERVED = {"model", "messages", "stream", "n"}
 _TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _SLOW_DOWN = {429, 503}
@@ -73,7 +76,8 @@ class EndpointModel:
         self.settings = settings
         self.name = name or settings.model
         self._url = f"{settings.base_url}/chat/completions"
-        self._client: httpx.AsyncClient | None = None
+        self._clients: dict[httpx.AsyncClient, int] = {}
+        """With the number of calls that each has under way."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._resume_at = 0.0
@@ -111,11 +115,11 @@ class EndpointModel:
             EmptyAnswerError: The model finished without an answer.
         """
         body = self._body(messages, self.effective_sampling(sampling))
-        client = self._bind()
+        self._bind()
         tries = self.settings.retries + 1
         for attempt in range(tries):
             try:
-                async with self._slot():
+                async with self._slot() as client:
                     answer = await self._try(client, body)
                 return answer if attempt == 0 else replace(answer, tries=attempt + 1)
             except _TransientError as failure:
@@ -130,34 +134,46 @@ class EndpointModel:
 
     async def aclose(self) -> None:
         """Close the connections; the model opens new ones when it is used again."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.aclose()
+        clients, self._clients = self._clients, {}
+        if self._loop is asyncio.get_running_loop():
+            for client in clients:
+                await client.aclose()
 
-    def _bind(self) -> httpx.AsyncClient:
-        """The client of the running event loop; connections and locks cannot be shared between loops."""
+    def _bind(self) -> None:
+        """Open the clients of the running event loop; connections and locks cannot be shared between loops."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            settings, address = self.settings, httpx.URL(self._url)
-            self._client = httpx.AsyncClient(
-                timeout=httpx.Timeout(settings.timeout_s, connect=settings.connect_timeout_s, pool=None),
-                limits=httpx.Limits(
-                    max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency
-                ),
-                # A proxy of the environment cannot reach this machine's own servers.
-                trust_env=address.host not in _LOCAL,
-                # Certificates take long to load, and nothing on this machine's http:// can ask for them.
-                verify=address.scheme != "http" or address.host not in _LOCAL,
-            )
-            self._loop, self._slots = loop, asyncio.Semaphore(settings.concurrency)
-        return self._client
+        if self._clients and self._loop is loop:
+            return
+        settings, address = self.settings, httpx.URL(self._url)
+        # Certificates take long to load, and nothing on this machine's http:// can ask for them.
+        trusted = httpx.create_ssl_context() if address.scheme != "http" or address.host not in _LOCAL else False
+        number = -(-settings.concurrency // _POOL)
+        size = -(-settings.concurrency // number)
+        self._clients = dict.fromkeys((self._open(size, address, trusted) for _ in range(number)), 0)
+        self._loop, self._slots = loop, asyncio.Semaphore(settings.concurrency)
+
+    def _open(self, size: int, address: httpx.URL, trusted: ssl.SSLContext | bool) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            timeout=httpx.Timeout(self.settings.timeout_s, connect=self.settings.connect_timeout_s, pool=None),
+            limits=httpx.Limits(max_connections=size, max_keepalive_connections=size),
+            # A proxy of the environment cannot reach this machine's own servers.
+            trust_env=address.host not in _LOCAL,
+            verify=trusted,
+        )
 
     @asynccontextmanager
-    async def _slot(self) -> AsyncIterator[None]:
+    async def _slot(self) -> AsyncIterator[httpx.AsyncClient]:
         async with self._slots:
             while (wait := self._resume_at - time.monotonic()) > 0:
                 await asyncio.sleep(wait)
-            yield
+            # There are as many slots as connections, so the client with the fewest calls has a free one.
+            client = min(self._clients, key=self._clients.__getitem__)
+            clients = self._clients
+            clients[client] += 1
+            try:
+                yield client
+            finally:
+                clients[client] -= 1
 
     async def _try(self, client: httpx.AsyncClient, body: bytes) -> ModelAnswer:
         began = time.perf_counter()

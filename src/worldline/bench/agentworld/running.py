@@ -105,8 +105,9 @@ def stored_rows(folder: RunFolder) -> tuple[RowIndex, list[RowRef]]:
     Raises:
         ConfigError: The folder holds no run.
     """
+    place = Path(folder.settings["data"])
     refs = list(folder.refs().values())
-    return RowIndex(Path(folder.settings["data"]), tuple(refs)), refs
+    return RowIndex(place, tuple(refs)), refs
 
 
 def earlier_spending(writer: RunWriter) -> float:
