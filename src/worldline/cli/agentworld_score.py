@@ -176,6 +176,9 @@ def _notes(summary: Summary) -> Sequence[str]:
     if summary.generation.truncated or summary.judging.truncated:
         cut = f"{summary.generation.truncated} generations, {summary.judging.truncated} judgements"
         notes.append(f"cut off at the token limit: {cut}")
+    for mode, found in summary.verdicts.items():
+        share, interval = _number(found.chosen), _interval(found.interval)
+        notes.append(f"{mode}: prediction chosen in {share}% ({interval}) of {found.n} rows, {found.failures} failures")
     strict, official = summary.protocols["strict"], summary.protocols["official"]
     notes.append(
         f"macro {_number(strict.macro)} strict, {_number(official.macro)} official; "

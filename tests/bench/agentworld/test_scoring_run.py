@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from scored_run import JUDGE, SPECIAL, make_data, make_run
 
 from worldline.bench.agentworld.records import DIMENSIONS, Judgement
+from worldline.bench.agentworld.report import write_report
 from worldline.bench.agentworld.scoring import RunFacts, chosen_judge, differences, read_run, score_rows
 from worldline.bench.agentworld.statistics import Value, macro, micro, paired
 from worldline.bench.agentworld.store import RunFolder, RunWriter
@@ -173,3 +174,36 @@ def test_the_command_writes_the_summary_and_prints_it(run: Path, tmp_path: Path)
     assert "macro (mean of domains)" in shown.output and "micro (mean of rows)" in shown.output
     none = CliRunner().invoke(cli, ["bench", "agentworld", "score", str(tmp_path)])
     assert isinstance(none.exception, ConfigError)
+
+
+def test_a_row_that_the_data_holds_twice_counts_twice_as_in_the_released_code(tmp_path: Path) -> None:
+    index = make_data(tmp_path / "data", trajectories=3)
+    run = make_run(tmp_path / "run", index, special=False)
+    before = summarize(run)
+    rows = {row.row: row for row in score_rows(read_run(RunFolder(run)), "official", JUDGE)}
+    best = max(rows.values(), key=lambda row: row.score or 0.0)
+    with RunWriter(run) as writer:
+        writer.put_rows(ref.model_copy(update={"copies": 13 if ref.key == best.row else 1}) for ref in index.refs)
+    after = summarize(run, "official")
+    expected = (sum(row.score or 0.0 for row in rows.values()) + 12 * (best.score or 0.0)) / 24
+    assert after.micro == pytest.approx(expected)
+    assert summarize(run).micro == before.micro
+
+
+def test_blind_comparisons_are_summed_up_by_row(tmp_path: Path) -> None:
+    index = make_data(tmp_path / "data", trajectories=3)
+    run = make_run(tmp_path / "run", index, special=False)
+    (run / "judgements.jsonl").write_text("", encoding="utf-8")
+    chosen = ["prediction", "truth", "truth", "truth", "prediction", None]
+    with RunWriter(run) as writer:
+        for number, verdict in enumerate(chosen):
+            row = index.refs[number // 2 * 4].key  # two judgements of one row in each trajectory
+            known = {"generation": "g", "row": row, "model": "j", "mode": "turing", "outcome": "ok"}
+            writer.judgements.append(Judgement(key=str(number), verdict=verdict, repeat=number % 2, **known))
+    summary = summarize(run)
+    assert summary.macro is None and summary.n == 0
+    turing = summary.verdicts["turing"]
+    assert (turing.n, turing.failures, turing.counts) == (3, 1, {"prediction": 2, "truth": 3})
+    assert turing.chosen == pytest.approx((50 + 0 + 100) / 3)
+    page = write_report([run], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Blind comparisons" in page

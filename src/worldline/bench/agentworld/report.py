@@ -104,7 +104,7 @@ def _opened(path: Path, options: ReportOptions) -> Run:
     folder = RunFolder(path)
     facts = read_run(folder)
     run = Run(folder, facts, chosen_judge(facts, options.judge))
-    require_scored(score_rows(facts, options.protocol, run.judge), folder)
+    require_scored(facts, run.judge, folder)
     return run
 
 

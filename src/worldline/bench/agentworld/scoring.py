@@ -21,7 +21,7 @@ from worldline.bench.agentworld.official import (
     read_judge_answer,
     without_marker,
 )
-from worldline.bench.agentworld.records import DIMENSIONS, Generation, Judgement
+from worldline.bench.agentworld.records import DIMENSIONS, Generation, Judgement, JudgeMode
 from worldline.bench.agentworld.rows import RowRef
 from worldline.bench.agentworld.store import RunFolder
 from worldline.bench.agentworld.strict import Failure, StrictRow, generation_failure, strict_row
@@ -102,13 +102,18 @@ class RunFacts:
     judgements: dict[str, list[Call]] = field(default_factory=dict)
     """By generation, in the order they were made: the rubric judgements of all judges."""
 
+    verdicts: dict[JudgeMode, list[Judgement]] = field(default_factory=dict)
+    """Judgements that choose between two answers, their texts left out."""
     prompts: dict[tuple[str, str], str] = field(default_factory=dict)
     """By judge and domain: the version of the judge's prompts that was used last."""
     judges: dict[str, None] = field(default_factory=dict)
     """Names of the judges that answered anything here, the one that answered last at the end."""
 
     def add(self, judgement: Judgement) -> None:
-        """Add a rubric judgement of one of the rows."""
+        """Add a judgement of one of the rows."""
+        if judgement.mode != "rubric":
+            self.verdicts.setdefault(judgement.mode, []).append(_slim(judgement))
+            return
         self.judgements.setdefault(judgement.generation, []).append(_judgement_call(judgement))
         if judgement.outcome in ("ok", "truncated"):
             self.judges.pop(judgement.model, None)
@@ -152,7 +157,7 @@ def read_run(folder: RunFolder) -> RunFacts:
         if generation.row in facts.refs and (known is None or _at_least_as_good(generation, known.record)):
             facts.generations[generation.row] = _generation_call(generation)
     for judgement in folder.judgements():
-        if judgement.mode == "rubric" and judgement.row in facts.refs:
+        if judgement.row in facts.refs:
             facts.add(judgement)
     return facts
 
@@ -270,8 +275,11 @@ def _generation_call(generation: Generation) -> Call:
 
 def _judgement_call(judgement: Judgement) -> Call:
     official = None if judgement.outcome == "error" else read_judge_answer(judgement.content)
-    slim = judgement.model_copy(update={"content": "", "reasoning": None, "strengths": (), "weaknesses": ()})
-    return Call(slim, official=official)
+    return Call(_slim(judgement), official=official)
+
+
+def _slim(judgement: Judgement) -> Judgement:
+    return judgement.model_copy(update={"content": "", "reasoning": None, "strengths": (), "weaknesses": ()})
 
 
 def repeats_of(facts: RunFacts, judge: str | None) -> Sequence[StrictRow]:
@@ -281,13 +289,13 @@ def repeats_of(facts: RunFacts, judge: str | None) -> Sequence[StrictRow]:
     return [row for row in rows if len(row.repeats) > 1]
 
 
-def require_scored(rows: Sequence[RowScore], folder: RunFolder) -> None:
-    """Refuse a run in which nothing can be scored yet.
+def require_scored(facts: RunFacts, judge: str | None, folder: RunFolder) -> None:
+    """Refuse a run in which nothing is judged yet.
 
     Raises:
-        ConfigError: There is no scored row.
+        ConfigError: There is no scored row and no verdict.
     """
-    if not rows:
+    if not facts.verdicts and len(facts.pending(judge)) == len(facts.refs):
         raise ConfigError(
             f"{folder.path} holds no row that is judged yet", hint="worldline bench agentworld judge, then score"
         )

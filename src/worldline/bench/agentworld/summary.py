@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from worldline.bench.agentworld.official import OfficialRow, domain_figures, overall
-from worldline.bench.agentworld.records import DIMENSIONS, DOMAINS
+from worldline.bench.agentworld.records import DIMENSIONS, DOMAINS, Judgement
 from worldline.bench.agentworld.scoring import (
     Call,
     Difference,
@@ -40,6 +40,7 @@ __all__ = [
     "RepeatSummary",
     "Spend",
     "Summary",
+    "VerdictSummary",
     "compare",
     "summarize",
     "summarize_facts",
@@ -102,6 +103,21 @@ class RepeatSummary(Frozen):
     """Share of those rows whose scores are all equal."""
 
 
+class VerdictSummary(Frozen):
+    """How often the prediction was chosen, in one way of comparing two answers."""
+
+    chosen: float | None
+    """Share of the rows, in percent; a row's share is that of its judgements. In `turing`, 50 is what a judge gets that
+    cannot tell the prediction from the truth."""
+    interval: Interval | None
+    n: int
+    """Rows with a verdict."""
+    counts: dict[str, int]
+    """Verdicts by what was chosen."""
+    failures: int
+    """Judgements without a verdict."""
+
+
 class ProtocolFigures(Frozen):
     """The main figures under one protocol, for the comparison of the two."""
 
@@ -141,6 +157,8 @@ class Summary(Frozen):
     generation: Spend
     judging: Spend
     repeats: RepeatSummary
+    verdicts: dict[str, VerdictSummary]
+    """By judging mode: blind comparisons, where there are any; of all judges together."""
     protocols: dict[str, ProtocolFigures]
     n_rows_that_differ: int
     """Rows that the protocols score differently."""
@@ -172,7 +190,7 @@ def summarize(path: Path, protocol: Protocol = "strict", *, judge: str | None = 
     folder = RunFolder(path)
     facts = read_run(folder)
     chosen = chosen_judge(facts, judge)
-    require_scored(score_rows(facts, protocol, chosen), folder)
+    require_scored(facts, chosen, folder)
     return summarize_facts(facts, path.resolve().name, protocol, chosen, seed)
 
 
@@ -194,7 +212,7 @@ def summarize_facts(facts: RunFacts, name: str, protocol: Protocol, judge: str |
         name=name,
         protocol=protocol,
         model=", ".join(_distinct(generations, lambda call: call.record.model)) or "none",
-        judge=judge,
+        judge=judge or ", ".join(_distinct(judged, lambda call: call.record.model)) or None,
         **whole.fields(),
         per_domain={domain: _domain(facts, rows, domain, protocol, judge, seed) for domain in domains},
         per_dimension={name: _dimension(rows, name, seed) for name in DIMENSIONS},
@@ -206,6 +224,7 @@ def summarize_facts(facts: RunFacts, name: str, protocol: Protocol, judge: str |
         generation=_spend(generations),
         judging=_spend(judged),
         repeats=_repeats(facts, judge),
+        verdicts={mode: _verdicts(facts, found, seed) for mode, found in facts.verdicts.items()},
         protocols={"strict": _strict_figures(facts, judge), "official": _official_figures(facts, judge)},
         n_rows_that_differ=len(both),
         reasons=_reason_counts(both),
@@ -366,6 +385,23 @@ def _spend(calls: Sequence[Call]) -> Spend:
         errors=sum(record.outcome == "error" for record in records),
         rows_with_dropped_turns=len({record.row for record in records if record.dropped_turns}),
         dropped_turns=sum(record.dropped_turns for record in records),
+    )
+
+
+def _verdicts(facts: RunFacts, judgements: Sequence[Judgement], seed: int) -> VerdictSummary:
+    by_row: dict[str, list[bool]] = {}
+    for judgement in judgements:
+        if judgement.verdict is not None:
+            by_row.setdefault(judgement.row, []).append(judgement.verdict == "prediction")
+    refs = [(facts.refs[row], found) for row, found in by_row.items()]
+    values = [Value(ref.key, ref.domain, ref.trajectory, 100 * sum(found) / len(found)) for ref, found in refs]
+    figure = micro(values, seed)
+    return VerdictSummary(
+        chosen=figure.value,
+        interval=figure.interval,
+        n=len(by_row),
+        counts=dict(Counter(judgement.verdict for judgement in judgements if judgement.verdict is not None)),
+        failures=sum(judgement.verdict is None for judgement in judgements),
     )
 
 
