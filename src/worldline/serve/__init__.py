@@ -1,0 +1,1 @@
+"""Worldline behind the interfaces of others."""
