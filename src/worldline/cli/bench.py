@@ -17,6 +17,7 @@ from worldline.cli.agentworld import agentworld
 from worldline.cli.agentworld_score import report
 from worldline.cli.bench_build import bench_build
 from worldline.cli.bench_prompt import bench_prompt
+from worldline.cli.bench_screens import bench_screens
 from worldline.cli.judge_audit import judge_audit
 from worldline.cli.memory import bench_memory
 from worldline.cli.options import (
@@ -48,6 +49,7 @@ bench.add_command(report)
 bench.add_command(bench_build)
 bench.add_command(bench_memory)
 bench.add_command(bench_prompt)
+bench.add_command(bench_screens)
 bench.add_command(rules)
 bench.add_command(judge_audit)
 
