@@ -8,7 +8,6 @@ before the cut are read.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,7 +18,7 @@ from worldline.errors import FormatError
 from worldline.formats.folder import InputFolder
 from worldline.formats.inspect_archive import LogArchive
 from worldline.formats.inspect_sample import sample_trajectories
-from worldline.formats.jsontext import JsonTextError, load_json, scrub
+from worldline.formats.jsontext import JsonTextError, finite, load_json, scrub
 from worldline.formats.skeleton import mapping_of
 from worldline.formats.source import InputFile, SkippedRecord
 from worldline.types import JsonDict, Source, Trajectory
@@ -191,18 +190,9 @@ def _read_document(file: InputFile, source: Source) -> Iterator[Trajectory | Ski
 
 def _before_the_cut(text: str) -> Any:
     try:
-        return _finite(scrub(from_json(text.encode("utf-8"), allow_partial=True)))
+        return finite(scrub(from_json(text.encode("utf-8"), allow_partial=True)))
     except (ValueError, RecursionError):
         return None
-
-
-def _finite(value: Any) -> Any:
-    """Take NaN and infinities for null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return {key: _finite(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 INSPECT = InspectLog()

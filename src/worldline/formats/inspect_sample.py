@@ -181,7 +181,7 @@ def _laid_out(messages: list[JsonDict], turns: list[Turn]) -> list[JsonDict]:
         waiting = results.get(call) if isinstance(call, str) else None
         if waiting and parts_text(message.get("content")) == turns[waiting[0]].observation.text:
             rest = {key: value for key, value in message.items() if key != "content"}
-            others = other_parts(message["content"])
+            others = other_parts(message.get("content"))
             message = {**rest, "$result": waiting.popleft(), **({"content": others} if others else {})}
         layout.append(message)
     return layout

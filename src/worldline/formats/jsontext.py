@@ -13,7 +13,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-__all__ = ["JsonTextError", "Scrubbed", "load_json", "raw_of", "scrub", "verbatim"]
+__all__ = ["JsonTextError", "Scrubbed", "finite", "load_json", "raw_of", "scrub", "verbatim"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAYBE_INFINITE = re.compile(r"\d[eE]\+?\d{3}|\d{300}")
@@ -66,6 +66,15 @@ def scrub(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(scrub(key)): scrub(item) for key, item in value.items()}
     return value
+
+
+def finite(value: Any) -> Any:
+    """Take the NaN and the infinities inside a JSON value for null: a lenient parser lets them through."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    return {key: finite(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _refuse_constant(name: str) -> NoReturn:

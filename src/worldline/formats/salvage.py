@@ -10,6 +10,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from worldline.errors import FormatError
+from worldline.formats.jsontext import finite
 from worldline.formats.source import InputFile, Record, SkippedRecord
 
 __all__ = ["whole_or_part"]
@@ -54,6 +55,6 @@ def _before_break(file: InputFile) -> Any:
         data = data[: exc.start]
     data = _SURROGATE_ESCAPE.sub(rb"\\ufffd", data)
     try:
-        return from_json(data, allow_inf_nan=False, allow_partial=True)
-    except ValueError:
+        return finite(from_json(data, allow_partial=True))
+    except (ValueError, RecursionError):
         return None
