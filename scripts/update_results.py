@@ -83,6 +83,34 @@ def speed(record: dict[str, Any]) -> str:
     )
 
 
+def screens(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| at least 5 turns inside | screens | exact | 95% interval |",
+        "|---|---|---|---|",
+    ]
+    for row in rows:
+        lines.append(f"| {row['program']} | {row['n']} | {percent(row['exact'])} | {interval(row['interval'])} |")
+    return "\n".join(lines)
+
+
+def memory(record: dict[str, Any]) -> str:
+    build = record["build"]
+    lines = [
+        "| figure | measured |",
+        "|---|---|",
+        f"| building a directory of {build['n']:,} transitions ({build['trajectories']:,} sessions), footprints given "
+        f"| {build['seconds']:.0f} s |",
+        f"| peak memory of building; of asking | {build['peak_mib']:.0f} MiB; {record['peak_mib']:.0f} MiB |",
+        f"| on disk; adding 1,000 more | {build['disk_mib']:.0f} MiB; {build['added_seconds']:.1f} s |",
+    ]
+    for query in record["queries"]:
+        lines.append(
+            f"| query `{query['kind']}`, median; 99th percentile (n {query['n']}) "
+            f"| {query['p50_ms']:.2f} ms; {query['p99_ms']:.2f} ms |"
+        )
+    return "\n".join(lines)
+
+
 def journalled(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
     """Scored turns in the journal of a run, by trajectory and turn."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
@@ -169,6 +197,10 @@ def main() -> None:
         engines = ("--engine", "bare-shell", "--engine", "grounded", "--ceiling", "--offline-only")
         worldline("bench", "real", "--data", data, *engines, "--json", str(table))
         page = replace(page, "external", when + fidelity(json.loads(table.read_text(encoding="utf-8"))))
+    if options.memory:
+        figures = options.out / "memory.json"
+        worldline("bench", "memory", "--json", str(figures))
+        page = replace(page, "memory", when + memory(json.loads(figures.read_text(encoding="utf-8"))))
     if options.model is not None:
         page = replace(page, "model", when + with_model(options.model, options.model_sample, options.out))
     PAGE.write_text(page, encoding="utf-8")
