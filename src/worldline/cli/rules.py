@@ -163,8 +163,10 @@ def _generations(path: Path) -> Iterator[tuple[EvalRow, Generation]]:
     from worldline.bench.agentworld.store import RunFolder
 
     folder = RunFolder(path)
+    known = folder.refs()
     for generation in folder.generations():
-        yield folder.row(generation.row), generation
+        if generation.row in known:
+            yield folder.row(generation.row), generation
 
 
 def _table(tables: list[RuleTable]) -> Table:

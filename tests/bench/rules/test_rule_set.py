@@ -9,10 +9,11 @@ from click.testing import CliRunner
 from worldline import write_trajectories
 from worldline.bench.agentworld.records import Generation
 from worldline.bench.agentworld.rows import index_rows
+from worldline.bench.agentworld.store import RunWriter
 from worldline.bench.rules.generating import rules_of
 from worldline.bench.rules.records import RuleCheck, varied
 from worldline.bench.rules.running import check_engine, check_rows, row_anchor, summed
-from worldline.bench.rules.validating import build_rules, read_rules, wrong_answers
+from worldline.bench.rules.validating import build_rules, read_rules, write_rules, wrong_answers
 from worldline.bench.suite import engine_factory, load_suite
 from worldline.cli import cli
 from worldline.engines import EngineOptions, EngineParts
@@ -217,3 +218,26 @@ def test_the_commands(tmp_path: Path):
     out.write_text(out.read_text() + '{"op": "contains"}\n')
     with pytest.raises(FormatError, match=f"rules.jsonl:{built['rules'] + 1}"):
         read_rules(out)
+
+
+def test_a_run_folder_is_checked_by_the_command(tmp_path: Path):
+    index = index_rows(benchmark(tmp_path / "data", SESSION))
+    built, used = build_rules([SESSION], per_axis=20)
+    write_rules(tmp_path / "rules.jsonl", built, used)
+    with RunWriter(tmp_path / "run") as writer:
+        writer.put_settings({"data": str(index.folder)})
+        writer.put_rows(index.refs)
+        for ref in index.refs:
+            # The first call for each row fails; a later one of the same key counts instead.
+            told = {"key": f"g{ref.turn}", "row": ref.key, "model": "m"}
+            if ref.turn == 6:
+                failed = {"type": "EndpointError", "message": "x", "hint": None, "transient": True}
+                writer.generations.append(Generation(**told, outcome="error", error=failed))
+            writer.generations.append(
+                Generation(**told, outcome="ok", content=SESSION.turns[ref.turn - 1].observation.text or " \n.")
+            )
+    arguments = ["bench", "rules", "run", "--rules", str(tmp_path / "rules.jsonl"), "--run", str(tmp_path / "run")]
+    (table,) = json.loads(CliRunner().invoke(cli, [*arguments, "--json", "-"], catch_exceptions=False).stdout)
+    plain = [rule for rule in built.rules if not rule.variation]
+    assert table["n"] == len(plain) and table["n_without_row"] == len(built.rules) - len(plain)
+    assert table["axes"]["long_context"]["value"] == 1.0 and table["n_failed"] == 0
