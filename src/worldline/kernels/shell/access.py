@@ -222,12 +222,23 @@ def unsimulated(state: TerminalState, text: str) -> frozenset[str]:
     return frozenset(name for name in script.programs - done if "/" not in name and presence(state, name) == "present")
 
 
+def _perhaps_there(name: str, state: TerminalState) -> Iterator[str]:
+    """Why it is not known that a program is missing."""
+    if "/" not in name and presence(state, name) != "absent":
+        yield f"{name} may be installed, and is not simulated"
+
+
+_UNSTARTED = re.compile(r"(?:^make(?:\[\d+\])?: |command ‘)([^\s:’]+)’?: No such file or directory$", re.MULTILINE)
+"""How `make`, `timeout` and the like tell that a program is missing."""
+
+
 def _programs(script: Script, state: TerminalState, stderr: str, functions: Collection[str]) -> Iterator[str]:
     known = commands().keys() | CORE.keys() | SHELL_BUILTINS | KEYWORDS
     for match in re.finditer(r"(\S+): (?:command )?not found$", stderr, re.MULTILINE):
-        name = match[1]
-        if "/" not in name and presence(state, name) != "absent":
-            yield f"{name} may be installed, and is not simulated"
+        yield from _perhaps_there(match[1], state)
+    if "Error 127" in stderr or "failed to run command" in stderr:
+        for match in _UNSTARTED.finditer(stderr):
+            yield from _perhaps_there(match[1], state)
     # What our own runners are given to run, they look for themselves.
     direct = {command.name for command in script.analysis.commands}
     given = {word for command in script.analysis.commands if command.name in _RUNNERS for word in command.args}

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from worldline.kernels.screen.programs.base import Host, Operator, Program
+from worldline.kernels.screen.programs.posix_shell import posix_shell
 from worldline.kernels.screen.programs.python_programs import script_program
 from worldline.kernels.screen.programs.shell_scripts import bash_script
 from worldline.kernels.shell.builtins.base import Unknown
@@ -43,6 +44,8 @@ def shell_program(words: Sequence[str], host: Host) -> Program | None:
     if any(isinstance(word, Operator) for word in words):
         return None
     rest = list(words[1:])
+    if words[0].rpartition("/")[2] in ("sh", "dash") and set(rest) <= {"-i"}:
+        return posix_shell(words)
     if not rest or rest[0].startswith("-"):
         return None
     source = source_of(host, rest[0])

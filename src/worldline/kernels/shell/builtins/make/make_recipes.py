@@ -148,7 +148,10 @@ class RecipeRunner:
                 if missing:
                     return Result(stderr=f"{session.name}: {words[0]}: {missing}\n", status=127)
                 if session.cwd == call.cwd and words[0] != "make":
-                    return call.run(words, stdin=call.stdin, env=env)
+                    result = call.run(words, stdin=call.stdin, env=env)
+                    if result.status == 127 and re.search(r": command not found\n\Z", result.stderr):
+                        return Result(stderr=f"{session.name}: {words[0]}: No such file or directory\n", status=127)
+                    return result
                 if words[0] == "make":
                     return self._nested(words, env)
         return run_line(call, text, shell=shell, flags=flags, cwd=session.cwd, env=env, stdin=call.stdin)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from worldline.kernels.shell.builtins.base import Result
 
 __all__ = ["refusal"]
@@ -13,6 +15,9 @@ def refusal(result: Result) -> str | None:
     Args:
         result: What `Call.run` returned.
     """
-    if result.stdout or result.stderr:
+    said = result.stdout + result.stderr
+    if result.status == 127 and re.fullmatch(r"[^\n]*: command not found\n", said):
+        return "No such file or directory"
+    if said:
         return None
     return {127: "No such file or directory", 126: "Permission denied"}.get(result.status)
