@@ -1,7 +1,7 @@
 """Building a benchmark: read, leave out, select, decontaminate, subsample, write, describe.
 
-The folder appears whole or not at all. What was read is kept beside it until then, so that a killed run does not read
-finished files again; everything after reading is a matter of moments and of the seed alone.
+The folder appears whole or not at all. What was read is kept beside it until then; a run that was killed while reading
+does not read finished files again, and everything after reading is a matter of moments and of the seed alone.
 """
 
 from __future__ import annotations
