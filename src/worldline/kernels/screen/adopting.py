@@ -204,3 +204,4 @@ def _again(shell: ShellKernel, ran: Sequence[Ran], outputs: dict[str, str]) -> N
             shell.follow(one.command, None)
         else:
             shell.absorb(Turn(action=action, observation=Observation.from_text(seen)))
+    shell.revive()

@@ -29,6 +29,8 @@ _BLOCKING_WORDS = (
 _BLOCKING = frozenset(_BLOCKING_WORDS.split())
 """Programs that may keep the terminal when it is not known what they do."""
 _MOST_STEPS = 20_000
+_UNREPLACED = re.compile(r"^bash: exec: [^\n]+: (?:not found|cannot execute[^\n]*)\n\Z", re.MULTILINE)
+"""What an `exec` says that replaced nothing."""
 _QUOTED = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\"|\\.)", re.DOTALL)
 _COMMAND_PLACE = r"(?:^|[;&|(){}]|\b(?:do|then|else|elif|if|while|until|time)\s|!\s)\s*"
 _ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
@@ -151,6 +153,8 @@ class Runner(Foreground):
         run = self.execute(command)
         task.status = run.status
         doubt, said = run.why, run.text
+        if self.exited and script is None and not task.background and _UNREPLACED.search(said):
+            self.exited = False  # a shell that is typed at stays where `exec` finds nothing
         if self.exited and (script is not None or task.background):
             said = said.removesuffix("exit\n")
         if "parse error at line" in said:
