@@ -44,7 +44,9 @@ def test_a_run_is_asked_judged_and_scored(tmp_path: Path, data: Path) -> None:
         assert settings["bad_rows"] == 1 and settings["rows_in_data"] == {"swe": 4, "terminal": 6}
         again = worldline(*command, "--protocol", "official", "--json", "-", home=tmp_path)
         assert again.returncode == 0, again.stderr
-        assert json.loads(again.stdout) | {"asked": 0, "judge_asked": 0, "judged": 10} == json.loads(again.stdout)
+        printed = json.loads(again.stdout)
+        assert printed["run"] | {"asked": 0, "judge_asked": 0, "judged": 10} == printed["run"]
+        assert (printed["protocol"], printed["n"]) == ("official", 10) and printed["macro"] is not None
         assert len(thread.server.requests) == 20
         other = worldline(*command, "--temperature", "0", home=tmp_path)
         assert other.returncode == 2 and "another sampling" in other.stderr

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from worldline.cli.options import write_json
 from worldline.errors import ConfigError
+from worldline.types import JsonDict
 
 if TYPE_CHECKING:
     from worldline.bench.agentworld.inference import Generator
@@ -78,7 +79,12 @@ _shared_options = _options(
     click.option("--retries", type=click.IntRange(min=0), help="Tries after the first one; default 5."),
     click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one answer; default 600."),
     click.option("--retry-failed", is_flag=True, help="Ask again also what failed for good."),
-    click.option("--json", "json_file", type=_file, help="Write what was done to FILE as JSON; `-` prints it."),
+    click.option(
+        "--json",
+        "json_file",
+        type=_file,
+        help="Write what was done (`run`: the summary, too) to FILE as JSON; `-` prints it.",
+    ),
 )
 _model_options = _options(
     click.option("--data", required=True, help="Folder of DOMAIN_test.jsonl files, one file, or Qwen/AgentWorldBench."),
@@ -139,8 +145,9 @@ def run_command(**options: Any) -> None:
 
     A run that was stopped goes on where it was: nothing is asked twice.
     """
-    if _infer(options, judged=True):
-        _score(options["out"], options["protocol"], quiet=str(options["json_file"]) == "-")
+    done = _infer(options, judged=True)
+    if done is not None:
+        _score(options, done)
 
 
 @agentworld.command("infer")
@@ -149,7 +156,7 @@ def run_command(**options: Any) -> None:
 @_out_option
 def infer_command(**options: Any) -> None:
     """Ask a model for the rows; `judge` can follow later."""
-    _infer(options, judged=False)
+    _write(options, _infer(options, judged=False))
 
 
 @agentworld.command("judge")
@@ -166,11 +173,12 @@ def judge_command(**options: Any) -> None:
     judge = _judge(options)
     with RunWriter(options["out"]) as writer:
         put_judge(writer, judge)
-        _go(options, writer, index, refs, None, judge)
+        done = _go(options, writer, index, refs, None, judge)
+    _write(options, done)
 
 
-def _infer(options: dict[str, Any], *, judged: bool) -> bool:
-    """Run inference, and judging with it; False where nothing was sent."""
+def _infer(options: dict[str, Any], *, judged: bool) -> JsonDict | None:
+    """Run inference, and judging with it, and tell what was done; None where nothing was sent."""
     from worldline.bench.agentworld.rows import index_rows
     from worldline.bench.agentworld.running import Selection, describe_run, write_run
     from worldline.bench.agentworld.store import RunWriter
@@ -184,11 +192,10 @@ def _infer(options: dict[str, Any], *, judged: bool) -> bool:
         _say(f"{len(index.bad)} lines are no rows and are left out; the first: {index.bad[0].reason}")
     if options["dry_run"]:
         _show_estimate(options, index, refs, generator, judge)
-        return False
+        return None
     with RunWriter(options["out"]) as writer:
         write_run(writer, describe_run(index, refs, selection, generator, judge), refs)
-        _go(options, writer, index, refs, generator, judge)
-    return True
+        return _go(options, writer, index, refs, generator, judge)
 
 
 def _generator(options: dict[str, Any]) -> Generator:
@@ -241,7 +248,7 @@ def _go(
     refs: list[RowRef],
     generator: Generator | None,
     judge: ModelJudge | None,
-) -> None:
+) -> JsonDict:
     from worldline.bench.agentworld.cost import Budget, require_prices
     from worldline.bench.agentworld.pipeline import Pipeline
     from worldline.bench.agentworld.running import earlier_spending
@@ -257,14 +264,13 @@ def _go(
     pipeline = Pipeline(writer, index, generator, judge, _limits(options), budget)
     tally = _watched(pipeline, refs, models)
     done = {**vars(tally), "spent_usd": budget.spent, "spent_usd_now": budget.spent - before}
-    if options["json_file"] is not None:
-        write_json(options["json_file"], done)
     _say(_summary(tally, budget.spent, judged=judge is not None))
     if tally.budget_reached:
         raise ConfigError(
             f"stopped at the budget of ${budget.limit:g}: ${budget.spent:.4f} are spent",
             hint="raise --budget-usd and run the same command again to go on",
         )
+    return done
 
 
 def _limits(options: dict[str, Any]) -> Limits:
@@ -356,10 +362,17 @@ def _show_estimate(
     )
 
 
-def _score(out: Path, protocol: str, *, quiet: bool) -> None:
+def _write(options: dict[str, Any], done: JsonDict | None) -> None:
+    if options["json_file"] is not None and done is not None:
+        write_json(options["json_file"], done)
+
+
+def _score(options: dict[str, Any], done: JsonDict) -> None:
+    """Score the run and, where JSON is wanted, give the summary with what was done under `run`."""
     from worldline.cli.agentworld_score import score_and_show
 
-    score_and_show(out, protocol, quiet=quiet)
+    summary = score_and_show(options["out"], options["protocol"], quiet=str(options["json_file"]) == "-")
+    _write(options, {**summary.model_dump(mode="json"), "run": done})
 
 
 def _say(text: str) -> None:
