@@ -46,6 +46,10 @@ def shell_world(world: WorldSpec) -> WorldSpec:
     return world.model_copy(update={"initial_state": given})
 
 
+_OURS = "@@worldline-"
+"""Begins the marks in commands that a program on the screen has the shell run."""
+
+
 @dataclass(slots=True)
 class Trial:
     """A proposal that stands."""
@@ -128,12 +132,13 @@ class ScreenKernel:
             unknown = unknown or "whether something that is about to happen has happened"
         classes = [name for ran in runner.ran for name in _classes(ran.command)]
         classes += [f"screen:{name}" for name in sorted(runner.features or {"wait"})]
-        ran = ", ".join(dict.fromkeys(ran.command.split("\n")[0][:40] for ran in runner.ran))
+        shown = dict.fromkeys(ran.command.split("\n")[0][:40] for ran in runner.ran if _OURS not in ran.command)
+        told = f"ran {', '.join(shown)}" if shown else f"followed the {', '.join(sorted(runner.features)) or 'wait'}"
         return Proposal(
             Observation.from_text(text),
             known=not unknown,
             classes=tuple(dict.fromkeys(classes)),
-            why=(unknown and "; ".join(dict.fromkeys([*reasons[:4], unknown]))) or f"ran {ran or 'nothing'}",
+            why=(unknown and "; ".join(dict.fromkeys([*reasons[:4], unknown]))) or told,
             ended=state.ended,
         )
 
