@@ -136,9 +136,12 @@ def test_a_session_goes_on_in_another_process(terminal: Terminal, tmp_path: Path
 def test_ctrl_c_stops_a_step_that_waits_for_its_model(tmp_path: Path, serve):
     slow = serve(Reply(chat("late"), delay=60))
     here = Terminal(tmp_path, "--engine", "grounded", "--model", f"{slow.url}#m", "--session", "s")
-    here.child.sendline("cat /opt/unheard/of")
-    while not slow.requests:
+    here.child.sendline("whatever --report")
+    for _ in range(600):
+        if slow.requests:
+            break
         here.child.expect([pexpect.TIMEOUT, pexpect.EOF], timeout=0.1)
+    assert slow.requests
     here.child.sendintr()
     here._answer()
     assert "still here\n" in here.type("echo still here")
