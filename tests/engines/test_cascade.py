@@ -113,15 +113,6 @@ async def test_a_guess_that_was_right_more_often_than_the_model_is_kept():
         assert (await session.step("cat a.txt")).origin == "generated"
 
 
-async def test_an_empty_guess_yields_to_a_model_that_was_not_right_less_often():
-    model = ScriptedModel({"*": "<predicted_observation>\nmade up\n</predicted_observation>"})
-    never = {"generated": {"scripted": Trust(n=50, exact=0, lower=0.0)}, "guess": {"*": Trust(n=9, exact=0, lower=0.0)}}
-    calibration = CALIBRATION.model_copy(update={"trust": {**CALIBRATION.trust, **never}})
-    async with WORLD.session("grounded", memory=None, model=model, calibration=calibration) as session:
-        result = await session.step("ps -ef")  # of which the kernel has nothing to show
-        assert (result.origin, result.observation) == ("generated", "made up\n")
-
-
 async def test_a_model_with_its_nearest_transitions_and_no_kernel():
     memory = recorded("frobnicate --version", "frobnicate, of today\n")
     model = ScriptedModel({"*": "<predicted_observation>\nfrobnicate 2.0\n[exit code: 0]\n</predicted_observation>"})

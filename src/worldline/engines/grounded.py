@@ -130,13 +130,11 @@ class CascadeEngine:
     def _keeps(self, guess: Candidate | None, model: ModelSource) -> bool:
         """Whether the guess stands because this model was not measured to be right more often.
 
-        A model that was never measured is asked: a guess says nothing about it. Where both were measured to be equally
-        good, a guess that is empty yields, since it tells nothing.
+        A model that was never measured is asked: a guess says nothing about it.
         """
         trust = model.measured_trust
-        if self._options.on_abstain != "guess" or guess is None or trust is None:
-            return False
-        return guess.confidence >= trust if guess.observation.text else guess.confidence > trust
+        wanted = self._options.on_abstain == "guess"
+        return wanted and guess is not None and trust is not None and guess.confidence >= trust
 
     async def _generate(self, action: Action, history: Sequence[Turn], guess: Candidate | None) -> Candidate:
         assert self._generated is not None
