@@ -9,6 +9,7 @@ from worldline.domains.terminal.ps1 import decode, prompt_pattern, prompt_width
 from worldline.domains.terminal.state import ScreenSpec
 from worldline.kernels.screen.console import Console
 from worldline.kernels.screen.driver import LineDriver
+from worldline.kernels.screen.guessing import confirmed, read_column, suspected, written_by
 from worldline.kernels.screen.host import Ran
 from worldline.kernels.screen.lines import LineEditor
 from worldline.kernels.screen.state import State
@@ -60,11 +61,13 @@ def adopt(
     if directory is not None and directory != shell.settled.cwd:
         shell.follow(":", directory)
     _read_jobs(after, rows)
-    if any(not one.known for one in ran) or after.lost or before.lost:
+    if any(not one.known and not confirmed(one, outputs) for one in ran) or after.lost or before.lost:
         after.vague_status = True
     if after.display.text() == text and not after.lost:
         after.display.doubt = ""
-        if after.task is None:
+        if before.shaky and not before.lost:
+            after.suspects.clear()  # the program stood as it was thought to
+        elif after.task is None:
             _trust(after, shell)
         after.shaky = ""
         return after
@@ -72,10 +75,13 @@ def adopt(
         after.display.adopt(text, len(rows), 0)
         after.lost, after.editor = after.lost or "something unknown runs", None
         return after
+    if match is None and after.pending and after.at_prompt and rows[-1].startswith("> ".rstrip()):
+        after.display.adopt(text, len(rows) - 1, after.display.column)
+        return after
     if match is None or row != len(rows) - 1:
         was, column_was = after.display.line(after.display.row), after.display.column
         fresh = after.display.column == 0 and after.display.row > 0
-        column = 0 if fresh else len(rows[-1])
+        column = 0 if fresh else read_column(rows[-1], was, column_was)
         after.display.adopt(text, min(len(rows) - 1 + fresh, spec.lines - 1), min(column, spec.columns - 1))
         task = after.task
         if task is None:
@@ -87,11 +93,12 @@ def adopt(
                 after.shaky = "what a program shows was not foreseen"
             elif after.shaky:
                 after.shaky = ""
-            after.suspects += [] if after.suspects else [task.text, *after.program_history.lines]
-            after.display.put_column(column_was)
+            after.suspects += [] if after.suspects else [written_by(task.text), *after.program_history.lines]
+            if task.program.raw or rows[-1] == was:
+                after.display.put_column(column_was)
             return after
         after.suspects += (
-            [] if after.suspects else [task.text if task is not None else "", *after.program_history.lines]
+            [] if after.suspects else [written_by(task.text) if task is not None else "", *after.program_history.lines]
         )
         after.editor = None
         return after
@@ -104,7 +111,7 @@ def adopt(
 def _trust(after: State, shell: ShellKernel) -> None:
     """The shell has the terminal again; what was typed at something unknown may have changed files."""
     if after.suspects:
-        shell.suspect("\n".join(after.suspects))
+        shell.suspect(suspected("\n".join(after.suspects), shell))
         after.suspects.clear()
     after.shaky = ""
 
@@ -198,7 +205,10 @@ def _again(shell: ShellKernel, ran: Sequence[Ran], outputs: dict[str, str]) -> N
             shell.accept()
             continue
         seen = outputs.get(one.command.strip())
-        if seen is not None and _MISSING.fullmatch(seen):
+        if seen and confirmed(one, outputs):
+            shell.propose(action)
+            shell.accept()
+        elif seen is not None and _MISSING.fullmatch(seen):
             shell.adjust(status=127)
         elif seen is None:
             shell.follow(one.command, None)
