@@ -148,6 +148,8 @@ def _wait(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
             return
         chosen.append(job)
     chosen = [job for job in (chosen if words else table.jobs) if job.state == "Running"]
+    if not words and not any_of_them and task.script is None:
+        table.jobs = [job for job in table.jobs if not job.over]  # the shell tells of none that ended before
     if not chosen:
         runner.status(task, 0)
         return

@@ -9,6 +9,7 @@ from worldline.domains.terminal.state import ScreenSpec, TerminalState
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.completing import complete
 from worldline.kernels.screen.driver import LineDriver
+from worldline.kernels.screen.foreground import told_first
 from worldline.kernels.screen.history import EventNotFound, joined
 from worldline.kernels.screen.lines import LineEditor, parted_keys
 from worldline.kernels.screen.running import Runner
@@ -293,7 +294,7 @@ class Console:
             self.runner.finish()
             return
         run = self.runner.execute("exit")
-        state.display.write(run.text, run.why)
+        state.display.write(told_first(run.text), run.why)
         self.runner.exited = False
         self.runner.shell_ended(run.status)
         if not state.ended:
@@ -430,6 +431,10 @@ class Console:
                 return keys
             key = keys.pop(0)
             self.runner.features.add(task.program.name)
+            if key == _SUSPEND and getattr(task.program, "commanding", False):
+                self.runner.suspend()
+                self.state.queue += "".join(keys)
+                return []
             self.runner.show(task, task.program.feed(key, self.runner.host))
             self._after_program()
         return []

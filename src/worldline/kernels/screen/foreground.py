@@ -22,9 +22,14 @@ from worldline.kernels.shell.builtins.base import Unknown
 if TYPE_CHECKING:
     from worldline.kernels.screen.running import Runner
 
-__all__ = ["Foreground"]
+__all__ = ["Foreground", "told_first"]
 
 _MOST_STEPS = 20_000
+
+
+def told_first(said: str) -> str:
+    """What a shell writes when it is left: it says `exit` before its trap for the end runs."""
+    return "exit\n" + said.removesuffix("exit\n") if said.endswith("exit\n") else said
 
 
 class Foreground(Executor):
@@ -308,11 +313,14 @@ class Foreground(Executor):
         if task is None or not task.waiting:
             return
         numbers = task.waiting.split()
+        awaited = next((job for job in self.state.jobs.jobs if str(job.number) in numbers and not job.hidden), None)
         left = [job for job in self.state.jobs.jobs if str(job.number) in numbers and not job.over]
         known = {str(job.number) for job in left}
+        last = [job for job in self.state.jobs.jobs if str(job.number) in numbers]
+        if awaited is not None and awaited.over:
+            self.state.display.write(self.state.jobs.notices())
         if not left or (numbers[0] == "any" and len(known) < len(numbers) - 1):
             task.waiting = ""
-            last = [job for job in self.state.jobs.jobs if str(job.number) in numbers]
             self.status(task, last[-1].task.status if task.after is None and last else 0)
             task.after = None
             self.go()
@@ -366,7 +374,10 @@ class Foreground(Executor):
             stopped.inner = self.shell.portray()
             self.shell.become(stopped.frames[0].outer)
         job = state.jobs.add(stopped.simple or task.text, stopped, "Stopped")
-        state.display.feed("^Z\r\n")
+        leaving = "^Z"
+        if task.program is not None and task.program.raw:
+            leaving = "\x1b[?1049l"
+        state.display.feed(f"{leaving}\r\n")
         state.display.write(state.jobs.line(job))
         if any(frame.kind in ("for", "cfor", "while") for frame in rest):
             rest = []
@@ -390,5 +401,8 @@ class Foreground(Executor):
             task.wake = stopped.wake
         elif stopped.remaining or stopped.output:
             task.wake = self.state.now + stopped.remaining
-        if task.program is not None:
+        if task.program is not None and getattr(task.program, "commanding", False):
+            self.state.display.write("\x1b[?1049h")
+            self.show(task, task.program.feed("\x0c", self.host))
+        elif task.program is not None and (task.program.raw or task.program.readline):
             self.doubt("how a program shows itself again")

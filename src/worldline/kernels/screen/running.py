@@ -10,7 +10,7 @@ from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Oth
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.builtins import BUILTINS, written
 from worldline.kernels.screen.confirming import Confirmation, asks
-from worldline.kernels.screen.foreground import Foreground
+from worldline.kernels.screen.foreground import Foreground, told_first
 from worldline.kernels.screen.nesting import begin, starts_shell
 from worldline.kernels.screen.programs import PAGERS, PROGRAMS, find_program
 from worldline.kernels.screen.programs.base import Operator, Program, Run
@@ -33,6 +33,7 @@ _UNREPLACED = re.compile(r"^bash: exec: [^\n]+: (?:not found|cannot execute[^\n]
 """What an `exec` says that replaced nothing."""
 _QUOTED = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\"|\\.)", re.DOTALL)
 _COMMAND_PLACE = r"(?:^|[;&|(){}]|\b(?:do|then|else|elif|if|while|until|time)\s|!\s)\s*"
+_MENU = re.compile(rf"{_COMMAND_PLACE}select\s+\w+\s", re.MULTILINE)
 _ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
 """Programs of which only the file that they are given tells whether they read the terminal."""
 
@@ -148,6 +149,9 @@ class Runner(Foreground):
         redirect = next(
             (frame.values[1] for frame in reversed(task.frames) if frame.kind == "script" and frame.values[1]), ""
         )
+        if not task.background and script is None and _MENU.search(_QUOTED.sub("", text)):
+            self.lose("a menu that `select` shows")
+            return
         before = self.shell.mark()
         command = self.with_pid(f"{{ {text}\n}} {redirect}" if redirect else text)
         run = self.execute(command)
@@ -157,6 +161,8 @@ class Runner(Foreground):
             self.exited = False  # a shell that is typed at stays where `exec` finds nothing
         if self.exited and (script is not None or task.background):
             said = said.removesuffix("exit\n")
+        elif self.exited:
+            said = told_first(said)
         if "parse error at line" in said:
             doubt = doubt or "the wording of a syntax error"
         if task.script is not None and not doubt and re.search(r"^bash: ", said, re.MULTILINE):

@@ -61,6 +61,11 @@ class Less(LessView):
                 out += self._change(top, short, host)
         return Shown(out if self.options.main_screen else self._draw(host), unknown=self.doubt)
 
+    @property
+    def commanding(self) -> bool:
+        """Whether the next key is a command, so that C-z stops it."""
+        return not (self.entering or self.waiting or self.message or self.options.main_screen)
+
     def _keys(self, text: str) -> list[str]:
         """Split what was typed into keys; an escape waits for what comes after it."""
         keys = [_CURSOR.get(key, key) for key in _KEYS.findall(self.escape + text)]

@@ -70,6 +70,11 @@ class Vim(VimView):
         """Not called: it reads keys."""
         return Shown()
 
+    @property
+    def commanding(self) -> bool:
+        """Whether the next key is a command, so that C-z stops it."""
+        return self.mode == "normal" and not self.typed and not self.refused
+
     def _key(self, key: str, host: Host) -> bool:
         """Act on a key; true where it ends the program."""
         rows, before = host.lines - 1, self._shape()
