@@ -10,8 +10,9 @@ from worldline.domains.terminal.state import ScreenSpec
 from worldline.kernels.screen.console import Console
 from worldline.kernels.screen.driver import LineDriver
 from worldline.kernels.screen.guessing import confirmed, read_column, suspected, written_by
-from worldline.kernels.screen.host import Ran
+from worldline.kernels.screen.host import Ran, TerminalHost
 from worldline.kernels.screen.lines import LineEditor
+from worldline.kernels.screen.resyncing import resynchronise
 from worldline.kernels.screen.state import State
 from worldline.kernels.shell import ShellKernel
 from worldline.types import Action, Observation, Turn
@@ -75,8 +76,9 @@ def adopt(
         after.display.adopt(text, len(rows), 0)
         after.lost, after.editor = after.lost or "something unknown runs", None
         return after
-    if match is None and after.pending and after.at_prompt and rows[-1].startswith("> ".rstrip()):
-        after.display.adopt(text, len(rows) - 1, after.display.column)
+    if row != len(rows) - 1 and after.pending and after.at_prompt and rows[-1].startswith(">"):
+        same = rows[-1] == after.display.line(after.display.row)
+        after.display.adopt(text, len(rows) - 1, after.display.column if same else max(len(rows[-1]), 2))
         return after
     if match is None or row != len(rows) - 1:
         was, column_was = after.display.line(after.display.row), after.display.column
@@ -94,6 +96,7 @@ def adopt(
             elif after.shaky:
                 after.shaky = ""
             after.suspects += [] if after.suspects else [written_by(task.text), *after.program_history.lines]
+            resynchronise(task.program, rows, TerminalHost(console.runner))
             if task.program.raw or rows[-1] == was:
                 after.display.put_column(column_was)
             return after
