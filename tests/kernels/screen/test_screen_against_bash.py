@@ -43,6 +43,11 @@ SESSIONS = {
         "sleep 99; echo yes\n", "C-z", "exit\n", "fg\n", "C-c",
         "exit\n",
     ],
+    "ends": [
+        "ls > names\n", ("sleep 1 &\n", 0.3), "jobs | wc -l\n", ("wait; echo over\n", 2.0), "if then\n",
+        "cat <<-X\n\tin\n\tX\n", "mkdir d; echo x > d/f\n", "rm -ri d\n", "y\n", "n\n", "y\n",
+        "trap 'echo bye' EXIT\n", "exit\n",
+    ],
 }  # fmt: skip
 
 

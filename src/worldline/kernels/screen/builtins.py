@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from worldline.domains.terminal.commands import List, Loop, Node, Other, Simple
@@ -15,7 +15,7 @@ from worldline.kernels.screen.tasks import Task
 if TYPE_CHECKING:
     from worldline.kernels.screen.running import Runner
 
-__all__ = ["BUILTINS", "Builtin", "written"]
+__all__ = ["BUILTINS", "Builtin", "jobs_listed", "written"]
 
 Builtin = Callable[["Runner", Task, Simple, list[str]], None]
 
@@ -68,24 +68,31 @@ def _sleep(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     task.wake, task.after = runner.state.now + seconds, 0
 
 
-def _jobs(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
-    runner.features.add("job")
+def jobs_listed(runner: Runner, words: Sequence[str]) -> str | None:
+    """What `jobs` writes; None where it is called in a way that is not gone into."""
     options = "".join(word[1:] for word in words if word.startswith("-"))
     table = runner.state.jobs
     if set(options) - set("lprs") or any(not word.startswith(("-", "%")) for word in words):
-        runner.unclear(task, node)
-        return
+        return None
     chosen = [job for word in words if word.startswith("%") if (job := table.find(word)) is not None] or table.jobs
     if "r" in options:
         chosen = [job for job in chosen if job.state == "Running"]
     if "s" in options:
         chosen = [job for job in chosen if job.state == "Stopped"]
     if "p" in options:
-        text = "".join(f"{job.pid}\n" for job in chosen)
-    else:
-        text = "".join(table.line(job, pid="l" in options) for job in chosen)
-    _say(runner, task, text)
+        return "".join(f"{job.pid}\n" for job in chosen)
+    text = "".join(table.line(job, pid="l" in options) for job in chosen)
     table.jobs = [job for job in table.jobs if not job.over or job not in chosen]
+    return text
+
+
+def _jobs(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
+    runner.features.add("job")
+    listed = jobs_listed(runner, words)
+    if listed is None:
+        runner.unclear(task, node)
+    else:
+        _say(runner, task, listed)
 
 
 def _chosen(runner: Runner, task: Task, name: str, words: list[str]) -> Job | None:
@@ -202,6 +209,8 @@ def _kill(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
         elif signal in ("CONT", "18") and job.state == "Stopped":
             job.state, job.task.background, job.late = "Running", True, True
             job.task.wake, job.task.remaining = runner.state.now + job.task.remaining, 0.0
+        elif job.task.script is not None and "trap" in job.task.script.node.text:
+            runner.doubt("a signal to a script that may trap it")
         elif signal in _SIGNALS and job.state == "Running":
             # one that was continued just before is heard of at once
             job.state, job.task.wake, job.late = _SIGNALS[signal], None, not job.late

@@ -24,6 +24,9 @@ def complete(editor: LineEditor, executor: Executor) -> str | None:
         executor: Lists directories.
     """
     before = editor.text[: editor.point]
+    if not before.strip() and not editor.tabbed:
+        editor.tabbed = True  # all commands there are, which have nothing in common
+        return "\x07"
     start = len(before)
     while start and (before[start - 1] not in _BREAKS or before[start - 2 : start - 1] == "\\"):
         start -= 1

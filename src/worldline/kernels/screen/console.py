@@ -21,6 +21,12 @@ __all__ = ["Console"]
 
 _WHOLE_LINES = frozenset(("read", "bash script", "python script"))
 """Programs that wait for a newline, whatever they have got already."""
+_MISPLACED = re.compile(
+    r"(?:^|[;&|]|\b(?:then|do|else)\s)\s*(?:if|while|until|then|do|elif|else)\s+(?:then|do|done|fi|esac|elif|else)\b",
+    re.MULTILINE,
+)
+"""Words of the shell with nothing between them where a command belongs."""
+_WRITTEN = re.compile(r">\s*([^\s;&|<>()]+)")
 _INTERRUPT, _SUSPEND, _QUIT, _END = "\x03", "\x1a", "\x1c", "\x04"
 
 
@@ -122,7 +128,18 @@ class Console:
         In the background that is of no account as long as nothing is typed.
         """
         tasks = [task for task in self.runner.tasks() if not task.background or self.runner.features]
-        return self.racing or any(self._near(task) for task in tasks)
+        return self.racing or any(self._near(task) for task in tasks) or self._ahead()
+
+    def _ahead(self) -> bool:
+        """Whether a command names a file that a job goes on writing: the shell kernel has written all of it at once."""
+        runs = " ".join(ran.command for ran in self.runner.ran)
+        for task in self.runner.tasks():
+            if not task.background or task.wake is None or task.wake <= self.state.now or task.script is not None:
+                continue
+            names = [name.strip("'\"").rpartition("/")[2] for name in _WRITTEN.findall(task.simple)]
+            if any(name and re.search(rf"\b{re.escape(name)}\b", runs.replace(task.simple, "")) for name in names):
+                return True
+        return False
 
     def _near(self, task: Task) -> bool:
         state = self.state
@@ -352,12 +369,20 @@ class Console:
         try:
             parse(text)
         except Incomplete as error:
+            if _MISPLACED.search(re.sub(r"'[^']*'|\"[^\"]*\"", "x", text)) and error.kind == "command":
+                self._whole(text, first)
+                return
             state.pending_kinds.append(error.kind)
             self.runner.features.add("continuation")
             self.prompt()
             return
         except Fault:
             pass
+        self._whole(text, first)
+
+    def _whole(self, text: str, first: bool) -> None:
+        """Run a command that is whole, or whose fault cannot be mended by what comes."""
+        state = self.state
         if not first and state.pending_kinds[-1:] == ["heredoc"]:
             state.history.replace_last(state.entry + "\n")
         state.pending.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from worldline.domains.terminal.commands import AndOr, List
 from worldline.domains.terminal.syntax import parse
 from worldline.kernels.screen.builtins import written
+from worldline.kernels.screen.forking import forks
 from worldline.kernels.screen.host import Executor
 from worldline.kernels.screen.nesting import end
 from worldline.kernels.screen.programs.base import Shown
@@ -205,11 +207,28 @@ class Foreground(Executor):
         job = self.state.jobs.add(text, task)
         job.hidden = hidden
         if not hidden:
-            self.state.display.write(f"[{job.number}] {job.pid}\n")
+            doubt = "" if self.state.jobs.counted else "the number of a process"
+            self.state.display.write(f"[{job.number}] {job.pid}\n", doubt)
+            if doubt:
+                self.doubts.append(doubt)
+        if len(item.parts) > 1 or forks(item.parts[0][1].text, self._functions()) != 1:
+            self.state.jobs.counted = False
         self.launching = True
         self.aside(task)
         self.launching = False
         self._reap()
+
+    def count(self, text: str) -> None:
+        """Let the number of the next process rise by what a command starts."""
+        started = forks(text, self._functions())
+        if started is None:
+            self.state.jobs.counted = False
+        else:
+            self.state.jobs.next_pid += started
+
+    def _functions(self) -> frozenset[str]:
+        """Names that may be those of functions."""
+        return frozenset(re.findall(r"([\w-]+)\s*\(\)", "\n".join(self.state.history.lines)))
 
     def aside(self, task: Task) -> None:
         """Let a task in the background go on, in its own shell."""
@@ -286,11 +305,11 @@ class Foreground(Executor):
         self.go()
 
     def size(self, path: str) -> int:
-        """Bytes of a file, 0 where that is not known."""
+        """Bytes of a file, -1 where that is not known."""
         try:
             return len(self.shell.read_file(path))
         except (OSError, Unknown):
-            return 0
+            return -1
 
     def _follow(self) -> None:
         """Show what has come to the file that the foreground follows."""
@@ -302,6 +321,9 @@ class Foreground(Executor):
         except (OSError, Unknown):
             self.doubt("the file that `tail -f` follows")
             return
+        if task.shown < 0:
+            self.doubt("the file that `tail -f` follows")
+            task.shown = len(data)
         if len(data) < task.shown:
             self.doubt("a file that became shorter while `tail -f` followed it")
         self.state.display.write(data[task.shown :].decode("utf-8", "replace"))

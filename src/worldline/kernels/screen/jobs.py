@@ -40,7 +40,9 @@ class JobTable:
     """All jobs of the shell."""
 
     jobs: list[Job] = field(default_factory=list)
-    next_pid: int = 11
+    next_pid: int = 12
+    counted: bool = True
+    """Whether all processes so far were counted, so that the next number is known."""
     turn: int = 0
     last_pid: int = 0
 
@@ -48,8 +50,9 @@ class JobTable:
         """Give a command a job number."""
         number = max((job.number for job in self.jobs if not job.hidden), default=0) + 1
         self.turn += 1
-        job = Job(number, text, task, self.next_pid, state, order=self.turn)
-        self.next_pid += 1
+        if state == "Running":
+            self.next_pid += 1  # what was stopped has its number already
+        job = Job(number, text, task, self.next_pid - 1, state, order=self.turn)
         if state == "Running":
             self.last_pid = job.pid
         self.jobs.append(job)

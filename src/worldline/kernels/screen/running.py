@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
-from worldline.kernels.screen.builtins import BUILTINS, written
+from worldline.kernels.screen.builtins import BUILTINS, jobs_listed, written
 from worldline.kernels.screen.confirming import Confirmation, asks
 from worldline.kernels.screen.foreground import Foreground, told_first
 from worldline.kernels.screen.nesting import begin, starts_shell
@@ -34,6 +34,7 @@ _UNREPLACED = re.compile(r"^bash: exec: [^\n]+: (?:not found|cannot execute[^\n]
 _QUOTED = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\"|\\.)", re.DOTALL)
 _COMMAND_PLACE = r"(?:^|[;&|(){}]|\b(?:do|then|else|elif|if|while|until|time)\s|!\s)\s*"
 _MENU = re.compile(rf"{_COMMAND_PLACE}select\s+\w+\s", re.MULTILINE)
+_JOBS = re.compile(rf"{_COMMAND_PLACE}jobs\b", re.MULTILINE)
 _ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
 """Programs of which only the file that they are given tells whether they read the terminal."""
 
@@ -57,6 +58,7 @@ class Runner(Foreground):
         stepped = tree is not None and self.steps_through(tree)
         stepped = stepped or (tree is not None and any(job.over for job in state.jobs.jobs))
         node: Node = tree if tree is not None and stepped else Other(text)
+        self.count(text)
         state.task = Task(text, [Frame("list" if stepped else "node", node)], born=state.entries)
         self.go()
 
@@ -117,7 +119,7 @@ class Runner(Foreground):
         if not isinstance(first, Simple) or (isinstance(node, Pipe) and not node.text.startswith(first.text)):
             return False
         name = first.words[0] if first.words else ""
-        if name == "history" or asks(first.words):
+        if name in ("history", "jobs") or asks(first.words):
             return True
         if name in ("bash", "sh", "dash"):
             return True
@@ -149,6 +151,8 @@ class Runner(Foreground):
         redirect = next(
             (frame.values[1] for frame in reversed(task.frames) if frame.kind == "script" and frame.values[1]), ""
         )
+        if self.state.jobs.jobs and _JOBS.search(_QUOTED.sub("", text)):
+            self.doubt("`jobs` called in this way")
         if not task.background and script is None and _MENU.search(_QUOTED.sub("", text)):
             self.lose("a menu that `select` shows")
             return
@@ -258,6 +262,13 @@ class Runner(Foreground):
 
     def pipe(self, task: Task, node: Pipe) -> None:
         first = node.parts[0]
+        listed = (
+            jobs_listed(self, list(first.words[1:])) if isinstance(first, Simple) and first.name == "jobs" else None
+        )
+        if listed is not None and not _pager(node):
+            self.features.add("job")
+            self.whole(task, f"printf %s {shlex.quote(listed)}{node.text[len(first.text) :]}")
+            return
         if isinstance(first, Simple) and first.name == "history":
             self.features.add("history")
             count = first.words[1] if len(first.words) == 2 else ""

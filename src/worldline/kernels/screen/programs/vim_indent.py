@@ -14,11 +14,13 @@ _PYTHON = re.compile(r".*\.py[w3]?")
 _SHELL = re.compile(r".*\.(?:sh|bash)|(?:.*/)?\.(?:bashrc|bash_profile|profile)")
 _INI = re.compile(r".*\.ini|(?:.*/)?(?:\.gitconfig|\.editorconfig|setup\.cfg)")
 _MAKE = re.compile(r"(?:.*/)?(?:[Mm]akefile|GNUmakefile|Dockerfile)")
+_CONF = re.compile(r".*\.conf", re.DOTALL)
+_BARE = re.compile(r"(?:.*/)?[^./]+", re.DOTALL)
 _STOPS = re.compile(r"(?:return|break|continue|raise|pass)\b")
 
 
 def kind_of(path: str, first_line: str) -> str:
-    """The kind of a file: `plain`, `python`, `shell`, `ini` or `other`.
+    """The kind of a file: `plain`, `python`, `shell`, `ini`, `conf` or `other`.
 
     Args:
         path: Its name.
@@ -32,6 +34,8 @@ def kind_of(path: str, first_line: str) -> str:
         return "shell"
     if _INI.fullmatch(path):
         return "ini"
+    if first_line and (_CONF.fullmatch(path) or (first_line.startswith("#") and _BARE.fullmatch(path))):
+        return "conf"
     return "plain" if _PLAIN.fullmatch(path) else "other"
 
 
@@ -51,8 +55,10 @@ def new_start(kind: str, lines: Sequence[str], y: int) -> str | None:
     if kind == "ini":
         return None if re.match(r"[ \t]*[;#]", before) else ""
     comment = re.match(r"[ \t]*#[ \t]*", before)
-    if kind == "shell" and comment is not None:
+    if kind in ("shell", "conf") and comment is not None:
         return comment[0]
+    if kind == "conf":
+        return ""
     return None if before.strip() or kind == "other" else ""
 
 

@@ -77,9 +77,11 @@ class _Remover:
         question = "descend into directory" if names else "remove directory"
         if self.ask == "i" and not self.answers.yes(f"{question} {shell_quote(path)}"):
             return False
-        gone = [self.entry(child, kind_of(self.call, child)) for child in (join(path, name) for name in names)]
-        if not all(gone):
-            return False
+        kinds = {child: kind_of(self.call, child) for child in (join(path, name) for name in names)}
+        gone = {child: self.entry(child, kind) for child, kind in kinds.items()}
+        kept = [child for child in gone if not gone[child]]
+        if kept and (self.ask != "i" or any(kinds[child] == "directory" for child in kept)):
+            return False  # after a file was kept it still asks
         if self.ask == "i" and names and not self.answers.yes(f"remove directory {shell_quote(path)}"):
             return False
         return self.drop(path, "removed directory ")
