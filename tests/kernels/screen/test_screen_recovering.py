@@ -80,10 +80,10 @@ def test_cursor_is_behind_what_is_typed_or_a_blank_behind_a_question():
 
 
 def test_words_that_may_name_a_file_that_is_written():
-    assert written_by("./run.sh out.txt") == "out.txt"
-    assert written_by("python3 tool.py out.txt") == "out.txt"
-    assert written_by("") == ""
-    kernel = Typist(files={"/home/user/here": ""}).kernel
+    kernel = Typist(files={"/home/user/here": "", "/home/user/run.sh": "echo a > log.txt\n"}).kernel
     kernel.describe()
+    assert written_by("./run.sh out.txt", kernel.shell) == "out.txt log.txt"
+    assert written_by("python3 tool.py out.txt", kernel.shell) == "out.txt"
+    assert written_by("", kernel.shell) == ""
     assert suspected("yes here", kernel.shell).split() == ["here"]
-    assert suspected("save there", kernel.shell).split() == ["save", "there"][1:]
+    assert suspected("save there", kernel.shell).split() == ["there"]

@@ -95,13 +95,15 @@ def adopt(
                 after.shaky = "what a program shows was not foreseen"
             elif after.shaky:
                 after.shaky = ""
-            after.suspects += [] if after.suspects else [written_by(task.text), *after.program_history.lines]
+            after.suspects += [] if after.suspects else [written_by(task.text, shell), *after.program_history.lines]
             resynchronise(task.program, rows, TerminalHost(console.runner))
             if task.program.raw or rows[-1] == was:
                 after.display.put_column(column_was)
             return after
         after.suspects += (
-            [] if after.suspects else [written_by(task.text) if task is not None else "", *after.program_history.lines]
+            []
+            if after.suspects
+            else [written_by(task.text, shell) if task is not None else "", *after.program_history.lines]
         )
         after.editor = None
         return after

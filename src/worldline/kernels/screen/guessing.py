@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from worldline.kernels.screen.host import Ran
 from worldline.kernels.shell import ShellKernel
+from worldline.kernels.shell.builtins.base import Unknown
 
 __all__ = ["confirmed", "read_column", "suspected", "written_by"]
 
@@ -16,6 +17,8 @@ _ASKING = re.compile(r"[:>?$#\])]$")
 """Ends a question; a blank follows, which the screen does not show."""
 _BARE = re.compile(r"(?<![\w./~-])[\w-]{3,}(?![\w./-])")
 """A word of an answer, or a file in the working directory."""
+_WRITTEN = re.compile(r"(?:>\s*[\"']?|[\"'])([\w./~-]+\.\w+)")
+"""A file that a script names so that it may write it."""
 _NAMED = re.compile(r"(?:>|\b(?:w|wq|x|tee|save|write|open|saveas|output|o))\s*$")
 """Stands before the name of a file that is written."""
 
@@ -45,15 +48,19 @@ def read_column(row: str, was: str, column: int) -> int:
     return len(row) + (row != was and _ASKING.search(row) is not None)
 
 
-def written_by(command: str) -> str:
-    """The words of a command that may name files it writes: a script does not write itself."""
+def written_by(command: str, shell: ShellKernel) -> str:
+    """The words of a command that may name files it writes: a script writes what it names, but not itself."""
     words = command.split()
     if not words:
         return ""
-    if words[0].rpartition("/")[2] in _RUNNERS:
-        rest = [number for number, word in enumerate(words) if number and not word.startswith("-")]
-        return " ".join(word for number, word in enumerate(words) if number and number not in rest[:1])
-    return " ".join(words[1:])
+    script = words[0]
+    if script.rpartition("/")[2] in _RUNNERS:
+        script = next((word for word in words[1:] if not word.startswith("-")), "")
+    try:
+        source = shell.read_file(script).decode("utf-8", "replace") if script else ""
+    except (OSError, Unknown):
+        source = ""
+    return " ".join([*(word for word in words[1:] if word != script), *_WRITTEN.findall(source)])
 
 
 def suspected(text: str, shell: ShellKernel) -> str:
