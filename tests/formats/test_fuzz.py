@@ -13,6 +13,7 @@ from fuzz import LIMITS, Hang, check, deadline, made, run, seeds
 
 from worldline.errors import FormatError
 from worldline.formats import InputFile, format_names, get_format
+from worldline.types import Source
 
 FORMATS = format_names()
 SECONDS = 3.0
@@ -59,7 +60,7 @@ def test_inputs_are_reproducible() -> None:
 def test_the_harness_notices_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that raises something else, yields what does not hold, or hangs, is a failure."""
     layout = get_format("openai")
-    (good,) = layout.read(InputFile(Path(__file__).parent / "golden" / "openai-bare.json"), None)  # type: ignore[arg-type]
+    (good,) = layout.read(InputFile(Path(__file__).parent / "golden" / "openai-bare.json"), Source.OBSERVED)
 
     def wrong(_: object, file: InputFile, source: object) -> object:
         raise KeyError("x")

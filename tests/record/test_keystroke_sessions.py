@@ -35,6 +35,7 @@ def test_a_session_ends_with_its_shell():
     assert done.extra["commands_after_the_end"] == 1
 
 
+@pytest.mark.full
 @pytest.mark.skipif("WORLDLINE_VARIANT_ROOT" not in os.environ, reason="no variant root")
 def test_what_the_session_determines():
     root = Path(os.environ["WORLDLINE_VARIANT_ROOT"])
