@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -182,7 +182,8 @@ class Importer:
         keys = [unit.key() for unit in units]
         options = [__version__, self._format, self._source.value, self._masker is not None, self.strict]
         writer = ResumableWriter(path, {"options": options, "units": content_id(keys)})
-        try:
+        with ExitStack() as unless_committed:
+            unless_committed.callback(writer.abandon)
             for trajectory in writer.recorded():
                 watch(trajectory)
             resumed = len(writer.done)
@@ -196,11 +197,7 @@ class Importer:
                 advance()
             if self.entries:
                 writer.commit()
-                return resumed
-        except BaseException:
-            writer.abandon()
-            raise
-        writer.abandon()
+                unless_committed.pop_all()
         return resumed
 
     def _write_unit(self, unit: Unit, writer: ResumableWriter, watch: Callable[[Trajectory], None]) -> JsonDict:

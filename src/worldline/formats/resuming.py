@@ -12,6 +12,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -53,11 +54,10 @@ class ResumableWriter:
         self._kept = False
         with boundary(StorageError, f"opening {self._journal}", OSError):
             self._notes = self._journal.open("a+b")
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._notes.close)
             self._open(plan)
-        except BaseException:
-            self._notes.close()
-            raise
+            undo.pop_all()
         self._synced = time.monotonic()
 
     @staticmethod

@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Generic, TypeVar
@@ -61,11 +61,10 @@ class RecordFile(Generic[R]):
         with boundary(StorageError, f"opening {path}", OSError):
             # Without a buffer, what was appended is with the operating system when `append` returns.
             self._file: IO[bytes] = path.open("a+b", buffering=0)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._file.close)
             self._end = self._load()
-        except BaseException:
-            self._file.close()
-            raise
+            undo.pop_all()
 
     def __len__(self) -> int:
         return len(self._places)
@@ -290,18 +289,16 @@ class RunWriter:
         self.folder = RunFolder(path)
         with boundary(StorageError, f"opening the run {path}", OSError):
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = (path / ".lock").open("ab")
-        try:
+            lock = (path / ".lock").open("ab")
+        with ExitStack() as opened:
+            # The operating system lets go of the lock, also where the process was killed.
+            self._lock = opened.enter_context(lock)
             self._take_lock(path)
             self.generations = RecordFile(path / "generations.jsonl", Generation)
-            try:
-                self.judgements = RecordFile(path / "judgements.jsonl", Judgement)
-            except BaseException:
-                self.generations.close()
-                raise
-        except BaseException:
-            self._lock.close()
-            raise
+            opened.callback(self.generations.close)
+            self.judgements = RecordFile(path / "judgements.jsonl", Judgement)
+            opened.callback(self.judgements.close)
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> RunWriter:
         return self
@@ -313,13 +310,7 @@ class RunWriter:
 
     def close(self) -> None:
         """Sync, close and let go of the folder."""
-        try:
-            self.generations.close()
-        finally:
-            try:
-                self.judgements.close()
-            finally:
-                self._lock.close()  # the operating system lets go of the lock, also where the process was killed
+        self._opened.close()
 
     def put_settings(self, settings: JsonDict) -> None:
         """Write `run.json`, whole or not at all."""
