@@ -181,13 +181,13 @@ class Pipeline:
             StorageError: A record cannot be written.
             FormatError: The data has changed.
         """
-        todo = list(refs)
-        self.tally.rows = len(todo)
+        wanted = list(refs)
+        self.tally.rows = len(wanted)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._infer(todo))
+                group.create_task(self._infer(wanted))
                 if self.judge is not None:
-                    for _ in range(min(self.limits.judge_concurrency, len(todo) * self.limits.repeats)):
+                    for _ in range(min(self.limits.judge_concurrency, len(wanted) * self.limits.repeats)):
                         group.create_task(self._judge_worker(self.judge))
         except BaseExceptionGroup as error:
             raise first_error(error) from error
@@ -197,21 +197,21 @@ class Pipeline:
         self.tally.budget_reached = self.budget.stopped
         return self.tally
 
-    async def _infer(self, todo: list[RowRef]) -> None:
+    async def _infer(self, wanted: list[RowRef]) -> None:
         try:
             if self.generator is None:
-                self._queue_answers(todo)
+                self._queue_answers(wanted)
                 return
-            waiting = iter(todo)
+            waiting = iter(wanted)
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.limits.concurrency, len(todo))):
+                for _ in range(min(self.limits.concurrency, len(wanted))):
                     group.create_task(self._infer_worker(self.generator, waiting))
         finally:
             self._answered.put_nowait(None)
 
-    def _queue_answers(self, todo: list[RowRef]) -> None:
+    def _queue_answers(self, wanted: list[RowRef]) -> None:
         by_row = {generation.row: generation.key for generation in self.writer.generations}
-        for ref in todo:
+        for ref in wanted:
             if ref.key in by_row:
                 self._note_known(ref, by_row[ref.key])
 
