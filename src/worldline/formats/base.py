@@ -17,6 +17,7 @@ __all__ = [
     "FolderFormat",
     "Format",
     "WritableFormat",
+    "each_record",
     "first_problem",
     "is_evaluation_only",
     "reason_of",
@@ -82,6 +83,20 @@ class WritableFormat(Format, Protocol):
         Raises:
             FormatError: It holds something that JSON cannot (NaN, a lone surrogate).
         """
+
+
+def each_record(
+    file: InputFile, trajectory_of: Callable[[Any, Source, str], Trajectory], source: Source
+) -> Iterator[Trajectory | SkippedRecord]:
+    """Yield what `trajectory_of(value, source, file name)` makes of each record; a `ValueError` of it is a notice."""
+    for record in file.values(whole_list=lambda first: False):
+        if isinstance(record, SkippedRecord):
+            yield record
+            continue
+        try:
+            yield trajectory_of(record.value, source, file.path.name)
+        except ValueError as exc:
+            yield file.skipped(str(exc), record.line)
 
 
 def is_evaluation_only(trajectory: Trajectory) -> bool:

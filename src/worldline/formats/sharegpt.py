@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import repeat
 from typing import Any
 
+from worldline.formats.base import each_record
 from worldline.formats.jsontext import JsonTextError, load_json
 from worldline.formats.pairing import TURN, Calls
 from worldline.formats.skeleton import mapping_of, merged_text, tool_specs, world_of
@@ -50,14 +51,7 @@ class ShareGpt:
 
     def read(self, file: InputFile, source: Source) -> Iterator[Trajectory | SkippedRecord]:
         """Yield one trajectory for each conversation."""
-        for record in file.values(whole_list=lambda first: False):
-            if isinstance(record, SkippedRecord):
-                yield record
-                continue
-            try:
-                yield _trajectory(record.value, source, file.path.name)
-            except ValueError as exc:
-                yield file.skipped(str(exc), record.line)
+        return each_record(file, _trajectory, source)
 
 
 def _tagged(text: str, tag: str) -> list[tuple[int, str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from worldline.formats.base import each_record
 from worldline.formats.openai_chat import read_chat
 from worldline.formats.skeleton import mapping_of, number_of, world_of
 from worldline.formats.source import InputFile, SkippedRecord
@@ -36,14 +37,7 @@ class TauBench:
 
     def read(self, file: InputFile, source: Source) -> Iterator[Trajectory | SkippedRecord]:
         """Yield one trajectory for each episode."""
-        for record in file.values(whole_list=lambda first: False):
-            if isinstance(record, SkippedRecord):
-                yield record
-                continue
-            try:
-                yield _trajectory(record.value, source, file.path.name)
-            except ValueError as exc:
-                yield file.skipped(str(exc), record.line)
+        return each_record(file, _trajectory, source)
 
 
 def _trajectory(episode: Any, source: Source, file: str) -> Trajectory:
