@@ -16,11 +16,15 @@ _SIGNALS = {"TERM": 15, "KILL": 9, "INT": 2, "HUP": 1, "QUIT": 3, "USR1": 10, "U
 
 
 def _run(call: Call, words: list[str], *, prefix: str, quoted: str) -> Result:
-    """Run a command; a missing one is told in the wrapper's words."""
+    return _executed(call, words, f"{prefix}: failed to run command {quoted}")
+
+
+def _executed(call: Call, words: list[str], failure: str) -> Result:
+    """Run a command; of one that cannot be run the wrapper says `failure` and why."""
     result = call.run(words, stdin=call.stdin)
     reason = refusal(result)
     if reason is not None:
-        return Result(stderr=f"{prefix}: failed to run command {quoted}: {reason}\n", status=result.status)
+        return Result(stderr=f"{failure}: {reason}\n", status=result.status)
     return result
 
 
@@ -94,11 +98,7 @@ def _nice(call: Call) -> Result:
         return Result("0\n")
     if words == ["nice"]:
         return Result(f"{min(19, int(options[-1][1]) if options else 10)}\n")
-    result = call.run(words, stdin=call.stdin)
-    reason = refusal(result)
-    if reason is not None:
-        return Result(stderr=f"nice: {quote(words[0])}: {reason}\n", status=result.status)
-    return result
+    return _executed(call, words, f"nice: {quote(words[0])}")
 
 
 @command(usage_status=125)
@@ -122,11 +122,7 @@ def _setsid(call: Call) -> Result:
     options, words = parse(call, "cfw", "ctty fork wait", permute=False)
     if not words or any(name in ("-f", "--fork") for name, _ in options):
         call.unknown("setsid without a command, or with --fork")
-    result = call.run(words, stdin=call.stdin)
-    reason = refusal(result)
-    if reason is not None:
-        return Result(stderr=f"setsid: failed to execute {words[0]}: {reason}\n", status=result.status)
-    return result
+    return _executed(call, words, f"setsid: failed to execute {words[0]}")
 
 
 @command()
@@ -134,11 +130,7 @@ def _ionice(call: Call) -> Result:
     _, words = parse(call, "c:n:p:t", "class= classdata= pid= ignore", permute=False)
     if not words:
         call.unknown("the priority of processes")
-    result = call.run(words, stdin=call.stdin)
-    reason = refusal(result)
-    if reason is not None:
-        return Result(stderr=f"ionice: failed to execute {words[0]}: {reason}\n", status=result.status)
-    return result
+    return _executed(call, words, f"ionice: failed to execute {words[0]}")
 
 
 @command()
