@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from worldline.errors import ModelError
 from worldline.models.base import Message, Sampling
 
-__all__ = ["Backend", "Written"]
+__all__ = ["Backend", "Written", "check_fits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,19 @@ class Written:
     completion_tokens: int
     cached_tokens: int
     """Prompt tokens whose computation was left from the call before."""
+
+
+def check_fits(tokens: Sequence[int], context: int) -> None:
+    """Check that a prompt leaves room for an answer.
+
+    Raises:
+        ModelError: It does not.
+    """
+    if len(tokens) >= context:
+        raise ModelError(
+            f"the prompt has {len(tokens)} tokens, and the model's context {context}",
+            hint="give it a longer context, or the world fewer files and demonstrations",
+        )
 
 
 class Backend(Protocol):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from worldline.errors import ConfigError, ModelError, boundary
-from worldline.models.backend import Written
+from worldline.models.backend import Written, check_fits
 from worldline.models.base import Message, Sampling
 from worldline.models.templates import chat_tokens
 
@@ -99,11 +99,7 @@ class LlamaBackend:
         import llama_cpp
 
         tokens = chat_tokens(messages, self._render, self._special, self._plain) + self._plain(opening)
-        if len(tokens) >= self._context:
-            raise ModelError(
-                f"the prompt has {len(tokens)} tokens, and the model's context {self._context}",
-                hint="give it a longer context, or the world fewer files and demonstrations",
-            )
+        check_fits(tokens, self._context)
         cached = self._llama.longest_token_prefix(self._llama.input_ids[: self._llama.n_tokens].tolist(), tokens)
         criteria = llama_cpp.StoppingCriteriaList([lambda ids, scores: stop.is_set()])
         with boundary(ModelError, "computing an answer", RuntimeError, ValueError):

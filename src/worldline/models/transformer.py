@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from worldline.errors import ConfigError, ModelError, boundary
-from worldline.models.backend import Written
+from worldline.models.backend import Written, check_fits
 from worldline.models.base import Message, Sampling
 from worldline.models.store import StoredModel
 from worldline.models.templates import chat_tokens
@@ -74,11 +74,7 @@ class TransformersBackend:
     ) -> Written:
         """Continue a conversation (see :class:`worldline.models.backend.Backend`)."""
         tokens = chat_tokens(messages, self._render, self._special, self._plain) + self._plain(opening)
-        if len(tokens) >= self._context:
-            raise ModelError(
-                f"the prompt has {len(tokens)} tokens, and the model's context {self._context}",
-                hint="give it a longer context, or the world fewer files and demonstrations",
-            )
+        check_fits(tokens, self._context)
         room = self._context - len(tokens)
         limit = min(sampling.max_tokens or room, room)
         cached = self._keep_prefix(tokens)
