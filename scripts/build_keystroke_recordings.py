@@ -11,7 +11,6 @@ Recording is mostly waiting, so many jobs fit on few processors. A run that was 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import sys
@@ -20,15 +19,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from worldline.formats import read_trajectories
+from worldline.record.families import freeze
 from worldline.record.keystroke_plans import generate, split_of
 from worldline.record.keystroke_plans.card import card
 from worldline.record.recording import RecordingSettings
 from worldline.record.shell import Limits
 from worldline.record.store import record_plans
+from worldline.recordings import SPLITS
 
 SEED = 1
-SPLITS = ("train", "dev", "test")
 TARGET = Path(__file__).parents[1] / "src/worldline/recordings/terminal/keystrokes/v1"
 
 
@@ -61,20 +60,12 @@ def main() -> None:
                     on_progress=lambda done, bar=bar, task=task: bar.update(task, completed=done),  # type: ignore[misc]
                 )
             print(split, json.dumps(summary.as_record(), ensure_ascii=False), file=sys.stderr)
-    record = {
+    facts = {
         "name": "Worldline-Real/terminal/keystrokes",
         "version": 1,
         "seed": SEED,
-        "files": {f"{split}.jsonl.zst": _digest(args.out / f"{split}.jsonl.zst") for split in SPLITS},
-        "families": {family: split_of(family) for family in sorted({plan.family for plan in plans})},
     }
-    (args.out / "SPLITS.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    sets = {split: list(read_trajectories(args.out / f"{split}.jsonl.zst")) for split in SPLITS}
-    (args.out / "README.md").write_text(card(sets), encoding="utf-8")
-
-
-def _digest(path: Path) -> str:
-    return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+    freeze(args.out, facts, {plan.family: split_of(plan.family) for plan in plans}, card)
 
 
 if __name__ == "__main__":

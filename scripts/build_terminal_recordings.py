@@ -10,20 +10,19 @@ A run that was stopped goes on where it stopped. `--card` writes only the card a
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 from pathlib import Path
 
-from worldline.formats import read_trajectories
+from worldline.record.families import freeze
 from worldline.record.plans import generate, split_of
 from worldline.record.plans.card import card
 from worldline.record.recording import RecordingSettings
 from worldline.record.shell import Limits
 from worldline.record.store import record_plans
+from worldline.recordings import SPLITS
 
 COUNT, SEED = 480, 1
-SPLITS = ("train", "dev", "test")
 TARGET = Path(__file__).parents[1] / "src/worldline/recordings/terminal/v1"
 
 
@@ -44,21 +43,13 @@ def main() -> None:
             mine = [plan for plan in plans if split_of(plan.family) == split]
             summary = record_plans(mine, args.out / f"{split}.jsonl.zst", settings, jobs=args.jobs, fresh=args.fresh)
             print(split, json.dumps(summary.as_record(), ensure_ascii=False), file=sys.stderr)
-    record = {
+    facts = {
         "name": "Worldline-Real/terminal",
         "version": 1,
         "count": COUNT,
         "seed": SEED,
-        "files": {f"{split}.jsonl.zst": _digest(args.out / f"{split}.jsonl.zst") for split in SPLITS},
-        "families": {family: split_of(family) for family in sorted({plan.family for plan in plans})},
     }
-    (args.out / "SPLITS.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    sets = {split: list(read_trajectories(args.out / f"{split}.jsonl.zst")) for split in SPLITS}
-    (args.out / "README.md").write_text(card(sets), encoding="utf-8")
-
-
-def _digest(path: Path) -> str:
-    return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+    freeze(args.out, facts, {plan.family: split_of(plan.family) for plan in plans}, card)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+
+from worldline.record.families import load_families
 
 __all__ = ["Block", "Family", "Piece", "families", "parse"]
 
@@ -145,12 +146,4 @@ def families() -> tuple[Family, ...]:
     Raises:
         ValueError: Two families have one name.
     """
-    folder = files("worldline.record.keystroke_plans") / "resources"
-    found: list[Family] = []
-    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
-        if entry.name.endswith(".keys"):
-            found += parse(entry.read_text(encoding="utf-8"), entry.name)
-    names = [family.name for family in found]
-    if len(set(names)) != len(names):
-        raise ValueError(f"family named twice: {sorted(name for name in names if names.count(name) > 1)}")
-    return tuple(sorted(found, key=lambda family: family.name))
+    return load_families("worldline.record.keystroke_plans", ".keys", parse)

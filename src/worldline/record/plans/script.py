@@ -19,7 +19,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+
+from worldline.record.families import load_families
 
 __all__ = ["Block", "Family", "Line", "families", "parse"]
 
@@ -119,12 +120,4 @@ def families() -> tuple[Family, ...]:
     Raises:
         ValueError: Two families have one name.
     """
-    folder = files("worldline.record.plans") / "resources"
-    found: list[Family] = []
-    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
-        if entry.name.endswith(".plan"):
-            found += parse(entry.read_text(encoding="utf-8"), entry.name)
-    names = [family.name for family in found]
-    if len(set(names)) != len(names):
-        raise ValueError(f"family named twice: {sorted(name for name in names if names.count(name) > 1)}")
-    return tuple(sorted(found, key=lambda family: family.name))
+    return load_families("worldline.record.plans", ".plan", parse)
