@@ -1,6 +1,7 @@
 """The player at a real terminal: typed lines, colon commands, Ctrl-C and Ctrl-D."""
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from worldline.sessions import EventStore
 PROMPT = r"/home/user \$ "
 
 
+def _heeds_interrupts() -> None:
+    """What is started in the background ignores SIGINT, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Terminal:
     """A person at a terminal of 200 columns."""
 
@@ -22,8 +28,9 @@ class Terminal:
         arguments = ["play", "terminal", "--store", str(home / "log.db"), *options]
         env = environment(home, TERM="dumb")
         self.child = pexpect.spawn(
-            PROGRAM, arguments, encoding="utf-8", timeout=20, cwd=str(home), env=env, dimensions=(50, 200), echo=False
-        )
+            PROGRAM, arguments, encoding="utf-8", timeout=20, cwd=str(home), env=env, dimensions=(50, 200), echo=False,
+            preexec_fn=_heeds_interrupts,
+        )  # fmt: skip
         self.greeting = self._answer()
 
     def type(self, line: str) -> str:
