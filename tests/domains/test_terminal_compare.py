@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worldline.domains.overlap import rouge_l
 from worldline.domains.terminal import TERMINAL
-from worldline.domains.terminal.overlap import rouge_l
 from worldline.types import Observation, VolatileSpan
 
 compare = TERMINAL.compare

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from worldline.domains.terminal.compare import compare
+from worldline.domains.comparing import compare
 from worldline.kernels.shell import ShellKernel
 from worldline.types import Action, Observation, Turn, WorldSpec, content_id
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import regex
 from pydantic import AfterValidator, Field, TypeAdapter
 
-from worldline.domains.terminal.compare import compare
+from worldline.domains.comparing import compare
 from worldline.types import Frozen, JsonDict, Observation, TextField, VolatileSpan
 
 __all__ = [

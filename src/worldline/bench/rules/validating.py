@@ -20,7 +20,7 @@ from worldline.bench.rules.generating import rules_of
 from worldline.bench.rules.records import AXES, Agreement, RuleCheck
 from worldline.bench.rules.running import answers
 from worldline.bench.runner import EngineFactory
-from worldline.domains.terminal.compare import compare
+from worldline.domains.comparing import compare
 from worldline.errors import FormatError, StorageError, WorldlineError, boundary
 from worldline.formats import read_trajectories, write_trajectories
 from worldline.formats.agentworldbench import RowFields, rows_of

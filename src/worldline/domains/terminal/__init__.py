@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from worldline.domains import comparing
 from worldline.domains.base import Comparison
-from worldline.domains.terminal import answer, compare, grammar, prompt
+from worldline.domains.terminal import answer, grammar, prompt
 from worldline.domains.terminal.state import FileSpec, ShellSpec, TerminalState
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
@@ -47,8 +48,8 @@ class TerminalDomain:
         return grammar.parse_action(value)
 
     def compare(self, predicted: Observation, truth: Observation) -> Comparison:
-        """Compare a prediction with reality; see :func:`worldline.domains.terminal.compare.compare`."""
-        return compare.compare(predicted, truth)
+        """Compare a prediction with reality; see :func:`worldline.domains.comparing.compare`."""
+        return comparing.compare(predicted, truth)
 
     def messages(
         self,

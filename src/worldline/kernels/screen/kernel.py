@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from worldline.domains.terminal.compare import compare
+from worldline.domains.comparing import compare
 from worldline.domains.terminal.keystrokes import DEFAULT_DURATION, Keystrokes, typed
 from worldline.domains.terminal.state import ScreenSpec, TerminalState
 from worldline.errors import ConfigError

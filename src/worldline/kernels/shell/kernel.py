@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from worldline.domains.terminal.compare import compare
+from worldline.domains.comparing import compare
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal

@@ -1,4 +1,4 @@
-"""Comparing a predicted observation of a command with the real one, without a judge (design section 8)."""
+"""Comparing a predicted observation with the real one, without a judge (design section 8)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import lru_cache
 from typing import Any, cast
 
 from worldline.domains.base import Comparison
-from worldline.domains.terminal.overlap import rouge_l
+from worldline.domains.overlap import rouge_l
 from worldline.types import Observation, TextField, VolatileSpan, encode
 
 __all__ = ["compare", "is_error"]
 
 
 def compare(predicted: Observation, truth: Observation) -> Comparison:
-    """Compare a prediction with what the real terminal answered.
+    """Compare a prediction with what the real environment answered.
 
     *Exact* means: stdout, stderr and exit status equal, bytes where the observation has them. Where the truth is
     one merged text, the texts are compared, and the status too if the truth has one. Stretches the truth marks as
