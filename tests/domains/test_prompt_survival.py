@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worldline.domains.answers import MARKER
 from worldline.domains.terminal import TERMINAL
-from worldline.domains.terminal.rendering import MARKER
 from worldline.engines import EngineOptions, EngineParts, build_engine
 from worldline.models import ScriptedModel
 from worldline.models.base import Message

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from worldline.domains.answers import CLOSE_TAG, OPEN_TAG
 from worldline.domains.terminal import TERMINAL
-from worldline.domains.terminal.rendering import CLOSE_TAG, OPEN_TAG, render_observation
+from worldline.domains.terminal.rendering import render_observation
 from worldline.types import Observation, WorldSpec
 
 APART = WorldSpec(domain="terminal")

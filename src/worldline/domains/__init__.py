@@ -12,7 +12,18 @@ from worldline.registry import Registry
 
 __all__ = ["DOMAINS", "Comparison", "Domain", "get_domain"]
 
-DOMAINS = Registry("domain", "worldline.domains", {"terminal": "worldline.domains.terminal:TERMINAL"})
+DOMAINS = Registry(
+    "domain",
+    "worldline.domains",
+    {
+        "code": "worldline.domains.code:CODE",
+        "database": "worldline.domains.database:DATABASE",
+        "mcp": "worldline.domains.mcp:MCP",
+        "search": "worldline.domains.search:SEARCH",
+        "swe": "worldline.domains.swe:SWE",
+        "terminal": "worldline.domains.terminal:TERMINAL",
+    },
+)
 
 
 @cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from worldline.domains.calls import is_unicode, kind_of, read_call
 from worldline.domains.terminal.keystrokes import KEYSTROKES_TOOL, keystroke_action
 from worldline.errors import ActionError
 from worldline.types import Action, JsonDict
@@ -38,18 +38,14 @@ def parse_action(value: Any) -> Action:
     if isinstance(value, list):
         return keystroke_action(value)
     if not isinstance(value, Mapping):
-        raise _refusal(f"an action cannot be {_kind(value)}")
+        raise _refusal(f"an action cannot be {kind_of(value)}")
     return _from_mapping(value)
 
 
 def _from_mapping(value: Mapping[Any, Any]) -> Action:
-    function = value.get("function")
-    if isinstance(function, Mapping):
-        return _call(function.get("name"), function.get("arguments"), value.get("id"))
-    if "arguments" in value:
-        return _call(value.get("name"), value["arguments"], value.get("call_id") or value.get("id"))
-    if "input" in value and "name" in value:
-        return _call(value["name"], value["input"], value.get("id"))
+    call = read_call(value, _EXPECTED)
+    if call is not None:
+        return _action(call.name or DEFAULT_TOOL, call.arguments, call.call_id)
     if "command" in value:
         return _action(DEFAULT_TOOL, dict(value), None)
     if KEYSTROKES_TOOL in value:
@@ -58,19 +54,6 @@ def _from_mapping(value: Mapping[Any, Any]) -> Action:
         return _action(value.get("name") or DEFAULT_TOOL, {"command": value["text"]}, value.get("call_id"))
     keys = ", ".join(repr(str(key)) for key in list(value)[:5]) or "none"
     raise _refusal(f"an action without a command (keys: {keys})")
-
-
-def _call(name: Any, arguments: Any, call_id: Any) -> Action:
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError) as exc:
-            raise _refusal("the call's arguments are not JSON") from exc
-    if not isinstance(arguments, Mapping):
-        raise _refusal(f"the call's arguments are {_kind(arguments)}")
-    if name is not None and not isinstance(name, str):
-        raise _refusal(f"the call's name is {_kind(name)}")
-    return _action(name or DEFAULT_TOOL, dict(arguments), call_id)
 
 
 def _action(name: str, arguments: JsonDict, call_id: Any) -> Action:
@@ -83,27 +66,14 @@ def _action(name: str, arguments: JsonDict, call_id: Any) -> Action:
         raise _refusal("the call has no argument 'command'")
     command = arguments["command"]
     if not isinstance(command, str):
-        raise _refusal(f"the command is {_kind(command)}, not text")
+        raise _refusal(f"the command is {kind_of(command)}, not text")
     if not command.strip():
         raise _refusal("the command is empty")
     if "\0" in command:
         raise _refusal("the command holds a NUL character, which no shell can be given")
-    if not _is_unicode(command):
+    if not is_unicode(command):
         raise _refusal("the command holds a lone surrogate, which is not valid Unicode")
     return Action(name=name, arguments=arguments, call_id=call_id if isinstance(call_id, str) else None)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _kind(value: Any) -> str:
-    names = {type(None): "null", bool: "a truth value", int: "a number", float: "a number", list: "a list"}
-    return names.get(type(value), f"a {type(value).__name__}")
 
 
 def _refusal(what: str) -> ActionError:

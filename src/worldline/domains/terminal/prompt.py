@@ -9,39 +9,30 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from jinja2 import (
-    BaseLoader,
-    ChoiceLoader,
-    Environment,
-    FileSystemLoader,
-    PackageLoader,
-    StrictUndefined,
-    TemplateError,
+from worldline.domains.answers import CLOSE_TAG, MARKER, OPEN_TAG
+from worldline.domains.templating import (
+    fenced,
+    message,
+    plain_text,
+    render,
+    shortened,
+    template_environment,
+    tool_view,
 )
-
 from worldline.domains.terminal import rendering
 from worldline.domains.terminal.grammar import DEFAULT_TOOL
 from worldline.domains.terminal.keystrokes import KEYSTROKES_TOOL
 from worldline.domains.terminal.state import FileSpec, TerminalState
-from worldline.errors import ConfigError, boundary
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
-__all__ = ["FILES_CAP", "FILE_CAP", "NOTE_HEADINGS", "OBSERVATION_CAP", "TEMPLATES", "fenced", "messages"]
-
-TEMPLATES = ("system.j2", "notes.j2", "suffix.j2")
-"""The templates that a folder of prompts may replace."""
+__all__ = ["FILES_CAP", "FILE_CAP", "NOTE_HEADINGS", "messages"]
 
 FILE_CAP = 8000
 """Characters of a declared file that the system message shows."""
 FILES_CAP = 80_000
 """Characters of all declared files together, in the order of their paths."""
-OBSERVATION_CAP = 30_000
-"""Characters of an earlier observation that the history shows, two thirds from its start, the rest from its end."""
-
 NOTE_HEADINGS = {
     "state": "Known state of the machine",
     "guess": "What a simulation of the machine answers, which may be wrong",
@@ -58,13 +49,6 @@ _DEFAULT_TOOLS = (
         ],
     },
 )
-
-
-def fenced(text: str, language: str = "") -> str:
-    """Put `text` into a code fence that is longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
 
 
 def messages(
@@ -89,13 +73,13 @@ def messages(
     Raises:
         ConfigError: The folder holds no template, or one that cannot be used.
     """
-    environment = _environment(prompts)
+    environment = template_environment(("worldline.domains.terminal", "worldline.domains"), prompts)
     state = TerminalState.model_validate(world.initial_state)
-    chat = [_message("system", _render(environment, "system.j2", _context(world, state)))]
+    chat = [message("system", render(environment, "system.j2", _context(world, state)))]
     for number, turn in enumerate(history, first_turn):
-        chat.append(_message("user", _turn_text(number, turn.action, state)))
-        observed = _shortened(_observation_text(turn.observation, state))
-        chat.append(_message("assistant", f"{rendering.MARKER}\n{observed}"))
+        chat.append(message("user", _turn_text(number, turn.action, state)))
+        observed = shortened(_observation_text(turn.observation, state))
+        chat.append(message("assistant", f"{MARKER}\n{observed}"))
     shown = [
         {"heading": NOTE_HEADINGS.get(key, key.replace("_", " ").capitalize()), "text": text}
         for key, text in (notes or {}).items()
@@ -103,41 +87,11 @@ def messages(
     ]
     last = _turn_text(first_turn + len(history), action, state)
     has_screen = state.screen is not None
-    tags: JsonDict = {"open_tag": rendering.OPEN_TAG, "close_tag": rendering.CLOSE_TAG, "screen": has_screen}
-    notes_text = _render(environment, "notes.j2", {"notes": shown, **tags})
-    suffix = _render(environment, "suffix.j2", tags)
-    chat.append(_message("user", f"{last}\n\n{notes_text}{suffix}"))
+    tags: JsonDict = {"open_tag": OPEN_TAG, "close_tag": CLOSE_TAG, "screen": has_screen}
+    notes_text = render(environment, "notes.j2", {"notes": shown, **tags})
+    suffix = render(environment, "suffix.j2", tags)
+    chat.append(message("user", f"{last}\n\n{notes_text}{suffix}"))
     return chat
-
-
-@lru_cache(maxsize=8)
-def _environment(prompts: Path | None) -> Environment:
-    loader: BaseLoader = PackageLoader("worldline.domains.terminal", "prompts")
-    if prompts is not None:
-        if not any((prompts / name).is_file() for name in TEMPLATES):
-            raise ConfigError(f"{prompts} holds no prompt template", hint=f"expected {', '.join(TEMPLATES)}")
-        loader = ChoiceLoader([FileSystemLoader(prompts), loader])
-    environment = Environment(
-        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
-    )
-    environment.filters["quoted"] = fenced
-    return environment
-
-
-def _render(environment: Environment, name: str, values: JsonDict) -> str:
-    with boundary(ConfigError, f"the prompt template {name}", TemplateError, UnicodeDecodeError):
-        return environment.get_template(name).render(values)
-
-
-def _message(role: str, content: str) -> dict[str, str]:
-    return {"role": role, "content": content}
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= OBSERVATION_CAP:
-        return text
-    head, tail = text[: OBSERVATION_CAP * 2 // 3], text[-(OBSERVATION_CAP // 3) :]
-    return f"{head}\n[{len(text) - len(head) - len(tail)} characters not shown]\n{tail}"
 
 
 def _turn_text(number: int, action: Action, state: TerminalState) -> str:
@@ -184,37 +138,21 @@ def _context(world: WorldSpec, state: TerminalState) -> JsonDict:
     usual = () if screen is not None else _DEFAULT_TOOLS
     return {
         "task": world.task.strip(),
-        "tools": [_tool(tool.model_dump()) for tool in world.tools] or list(usual),
+        "tools": [tool_view(tool) for tool in world.tools] or list(usual),
         "screen": screen.model_dump() if screen is not None else None,
         "machine": _machine(state),
         "files": _files(state),
-        "hidden_state": _plain(world.hidden_state),
+        "hidden_state": plain_text(world.hidden_state),
         "demonstrations": [
             {"note": demonstration.note, "turns": [_shown(turn, state) for turn in demonstration.turns]}
             for demonstration in world.demonstrations
         ],
         "instruction": str(world.control.get("instruction") or "").strip(),
         "merged": state.shell.merged,
-        "marker": rendering.MARKER,
+        "marker": MARKER,
         "stderr": rendering.STDERR,
         "no_newline": rendering.NO_NEWLINE,
     }
-
-
-def _tool(tool: JsonDict) -> JsonDict:
-    schema = tool["parameters"]
-    required = schema.get("required") or []
-    parameters = [
-        {
-            "name": name,
-            "type": str(value.get("type", "any")),
-            "required": name in required,
-            "description": str(value.get("description", "")),
-        }
-        for name, value in (schema.get("properties") or {}).items()
-        if isinstance(value, Mapping)
-    ]
-    return {"name": tool["name"], "description": tool["description"], "parameters": parameters}
 
 
 _SHELL_MODES = {
@@ -275,9 +213,3 @@ def _file(path: str, spec: FileSpec, cap: int) -> JsonDict:
 
 def _shown(turn: Turn, state: TerminalState) -> dict[str, str]:
     return {"action": _action_text(turn.action), "observation": _observation_text(turn.observation, state)}
-
-
-def _plain(value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return (value or "").strip()
-    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)

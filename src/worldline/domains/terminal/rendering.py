@@ -21,13 +21,11 @@ from __future__ import annotations
 
 import re
 
+from worldline.domains.answers import TAG_PATTERN, shield, unshield
 from worldline.types import Observation
 
 __all__ = [
-    "CLOSE_TAG",
-    "MARKER",
     "NO_NEWLINE",
-    "OPEN_TAG",
     "STDERR",
     "read_observation",
     "read_screen",
@@ -35,23 +33,17 @@ __all__ = [
     "render_screen",
 ]
 
-OPEN_TAG = "<predicted_observation>"
-CLOSE_TAG = "</predicted_observation>"
-MARKER = "**Environment Observation:**"
 STDERR = "[stderr]"
 NO_NEWLINE = "[no newline]"
 
 _STATUS = re.compile(r"\[exit code: (-?\d{1,10})\][ \t\r]*")
 _LOOSE_STATUS = re.compile(r"\[?\s*(?:exit|return)[ _-]?(?:code|status)\s*[:=]?\s*(-?\d{1,3})\s*\]?\s*", re.IGNORECASE)
-_TAGS = r"[ \t]*</?predicted_observation>|\*\*Environment Observation:\*\*"
 _SPECIAL = (
     r"(?:\[stderr\][ \t\r]*\Z|\[no newline\][ \t\r]*\Z|\[exit code: -?\d{1,10}\][ \t\r]*\Z"
-    rf"|{_TAGS})"
+    rf"|{TAG_PATTERN})"
 )
 _ESCAPE = re.compile(r"\\*" + _SPECIAL)
 _UNESCAPE = re.compile(r"\\+" + _SPECIAL)
-_ESCAPE_ROW = re.compile(rf"\\*(?:{_TAGS})")
-_UNESCAPE_ROW = re.compile(rf"\\+(?:{_TAGS})")
 
 
 def render_observation(observation: Observation) -> str:
@@ -98,14 +90,12 @@ def read_observation(body: str, *, merged: bool) -> Observation:
 
 def render_screen(screen: str) -> str:
     """Write a screen for a model; every row of the result ends with a newline."""
-    if not screen:
-        return ""
-    return "".join(f"\\{row}\n" if _ESCAPE_ROW.match(row) else f"{row}\n" for row in screen.split("\n"))
+    return f"{shield(screen)}\n" if screen else ""
 
 
 def read_screen(body: str) -> Observation:
     """Read what :func:`render_screen` wrote; blanks at the end of rows and empty rows at the end are dropped."""
-    rows = [row[1:] if _UNESCAPE_ROW.match(row) else row for row in body.split("\n")]
+    rows = unshield(body).split("\n")
     return Observation.from_text("\n".join(row.rstrip() for row in rows).rstrip("\n"))
 
 

@@ -48,6 +48,8 @@ class PythonScript:
     """Imports leave compiled files behind; `-B` turns that off."""
     warnings: tuple[str, ...] = ()
     """Actions of `-W`."""
+    inspect: bool = False
+    """`-i`: when it is over, Python's prompt goes on with its names, at a terminal."""
     interactive: bool = False
     """Not a script but Python's prompt, at a terminal."""
 
@@ -148,6 +150,7 @@ def run_python(
         "closed": closed,
         "terminal": terminal,
         "interactive": script.interactive,
+        "inspect": script.inspect,
         **asdict(limits or PythonLimits()),
     }
     return _result(_converse(request, files, uid, now, runner))

@@ -10,12 +10,12 @@ import time
 import types
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from . import access, processes
 from .builtin_names import FrameCall, Volatile
 from .frames import Frame, abstain
-from .terminal import note_sleep
+from .terminal import note_hidden, note_sleep, on_terminal
 
 __all__ = [
     "MODULES",
@@ -41,6 +41,7 @@ MODULES = [
     "bz2",
     "calendar",
     "cmath",
+    "cmd",
     "codecs",
     "collections",
     "collections.abc",
@@ -58,6 +59,7 @@ MODULES = [
     "fnmatch",
     "fractions",
     "functools",
+    "getpass",
     "getopt",
     "glob",
     "graphlib",
@@ -292,6 +294,8 @@ def _replacements(name: str) -> dict[str, Any]:
         found |= dict.fromkeys(("perf_counter", "monotonic", "process_time", "thread_time"), _counter)
         found["timezone"], found["tzname"], found["daylight"], found["altzone"] = 0, ("UTC", "UTC"), 0, 0
         return found
+    if name == "getpass":
+        return {"getpass": _getpass, "getuser": _getuser}
     if name == "uuid":
         return {"uuid4": lambda: uuid.UUID(hex=MARKER)}
     if name == "subprocess":
@@ -318,6 +322,35 @@ def _replacements(name: str) -> dict[str, Any]:
 
         return traceback_functions()
     return {}
+
+
+def _getpass(prompt: str = "Password: ", stream: Any = None) -> str:
+    """Read a line that is not shown; only a terminal can do that."""
+    if not on_terminal() or stream is not None:
+        abstain("getpass without a terminal")
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    note_hidden()
+    try:
+        line: str = sys.stdin.readline()
+    except KeyboardInterrupt:
+        abstain("C-c at getpass")
+    sys.stderr.write("\n")
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")
+
+
+_getpass.__name__ = "getpass"
+
+
+def _getuser() -> str:
+    import os
+
+    return next((os.environ[name] for name in ("LOGNAME", "USER", "LNAME", "USERNAME") if os.environ.get(name)), "user")
+
+
+_getuser.__name__ = "getuser"
 
 
 def _getpid() -> int:
@@ -399,6 +432,8 @@ def preload() -> None:
     for name in (*MODULES, *_ALSO.split()):
         importlib.import_module(name)
     time.strptime("2026", "%Y")
+    # What `cmd` asks of the library for editing lines is of no account here: the terminal edits them.
+    sys.modules["readline"] = cast(types.ModuleType, None)
     _settle()
     "x".encode("idna")
 

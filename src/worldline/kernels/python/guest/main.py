@@ -193,7 +193,8 @@ def _script(request: dict[str, Any], world: World) -> int:
         tree = _WithoutAsserts().visit(tree)
     compiler = Compiler(source, Scope("module", None), uses_sets=uses_sets)
     frame = Frame(Code("<module>", source), top, None, top)
-    return _outcome(compiler, tree, frame, by_name=request["module"] is not None)
+    status = _outcome(compiler, tree, frame, by_name=request["module"] is not None, shows_exit=request["inspect"])
+    return repl.interact(top) if request["inspect"] else status
 
 
 def _interactive(request: dict[str, Any], world: World) -> int:
@@ -252,12 +253,17 @@ def _syntax_error(error: SyntaxError, shown: bool) -> int:
     return 1
 
 
-def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame, *, by_name: bool) -> int:
+def _outcome(
+    compiler: Compiler, tree: ast.Module, frame: Frame, *, by_name: bool, shows_exit: bool = False
+) -> int:
     try:
         with Noting(frame):
             compiler.body(tree.body)(frame)
     except SystemExit as leaving:
         sys.stdout.flush()
+        if shows_exit:
+            sys.stderr.write(tracebacks.format_error(leaving))
+            return 1
         return programs.status_of(leaving.code)
     except Abstain:
         raise

@@ -1,6 +1,7 @@
 """Standard streams that are a terminal: what was typed arrives line by line, and a read beyond it ends the run.
 
-What is typed is a text of lines. A line that holds nothing but `INTERRUPT` or `END` stands for C-c and C-d.
+What is typed is a text of lines. A line that holds nothing but `INTERRUPT` or `END` stands for C-c and C-d; one of
+`INTERRUPT` and a number for C-c while the script sleeps for so manieth time.
 """
 
 from __future__ import annotations
@@ -12,10 +13,24 @@ from typing import Any, NoReturn
 
 from .streams import TextInput, TextOutput, written
 
-__all__ = ["END", "INTERRUPT", "TerminalOutput", "TypedInput", "note_sleep", "on_terminal", "waiter"]
+__all__ = [
+    "END",
+    "HIDDEN",
+    "INTERRUPT",
+    "TerminalOutput",
+    "TypedInput",
+    "note_hidden",
+    "note_sleep",
+    "on_terminal",
+    "waiter",
+]
 
 END, INTERRUPT = "\x04", "\x03"
 SLEEPS = "@@worldline-sleeps-%g@@"
+HIDDEN = "@@worldline-hidden@@"
+"""Left where what is typed next is not shown."""
+_MOST_SLEEPS, _MOST_SECONDS = 3000, 900.0
+"""A script that sleeps longer is not followed any further."""
 
 _leave = os._exit
 waiter: list[Callable[[], None]] = []
@@ -33,10 +48,31 @@ def wait() -> NoReturn:
     _leave(0)
 
 
+_slept: list[float] = []
+_interrupted: set[int] = set()
+"""Numbers of the sleeps, from 1, in which C-c comes."""
+
+
 def note_sleep(seconds: float) -> None:
-    """Leave a mark where the script slept."""
+    """Leave a mark where the script slept.
+
+    Raises:
+        KeyboardInterrupt: C-c came meanwhile.
+    """
+    if not waiter:
+        return
+    written.append((SLEEPS % seconds).encode())
+    _slept.append(seconds)
+    if len(_slept) in _interrupted:
+        raise KeyboardInterrupt
+    if len(_slept) > _MOST_SLEEPS or sum(_slept) > _MOST_SECONDS:
+        wait()
+
+
+def note_hidden() -> None:
+    """Leave a mark where what is typed next is not shown."""
     if waiter:
-        written.append((SLEEPS % seconds).encode())
+        written.append(HIDDEN.encode())
 
 
 class _Lines(io.RawIOBase):
@@ -44,7 +80,11 @@ class _Lines(io.RawIOBase):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self._events: Iterator[str] = iter(text.splitlines(keepends=True))
+        lines = text.splitlines(keepends=True)
+        for line in lines:
+            if line.startswith(f"{INTERRUPT} "):
+                _interrupted.add(int(line[2:]))
+        self._events: Iterator[str] = iter([line for line in lines if not line.startswith(f"{INTERRUPT} ")])
         self._rest = b""
 
     def readable(self) -> bool:
