@@ -1,0 +1,1 @@
+"""Kernels of known servers, one module or package per kind."""
