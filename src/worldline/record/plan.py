@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from worldline.types import Frozen, JsonDict, WorldSpec, content_id
+from pydantic import Field
 
-__all__ = ["KeystrokePlan", "PlannedCommand", "PlannedKeys", "SessionPlan"]
+from worldline.types import Action, Frozen, JsonDict, WorldSpec, content_id
+
+__all__ = ["KeystrokePlan", "PlannedCommand", "PlannedKeys", "SessionPlan", "ToolPlan"]
 
 
 class PlannedCommand(Frozen):
@@ -49,6 +51,24 @@ class KeystrokePlan(Frozen):
     turns: tuple[PlannedKeys, ...]
     emulation: Literal["pyte", "tmux"] = "pyte"
     """Which terminal rebuilds the screen; tmux for full-screen programs."""
+
+    @property
+    def id(self) -> str:
+        """Content hash of the plan."""
+        return content_id(self.model_dump(mode="json", exclude_defaults=True))
+
+
+class ToolPlan(Frozen):
+    """One session of a tool world to record."""
+
+    family: str
+    world: WorldSpec
+    seed: int = 0
+    """Seed of the explorer."""
+    turns: int = Field(default=10, ge=1)
+    """Most turns that the explorer takes."""
+    actions: tuple[Action, ...] = ()
+    """Scripted actions; without any, the domain's explorer acts."""
 
     @property
     def id(self) -> str:

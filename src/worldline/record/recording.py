@@ -16,15 +16,18 @@ from worldline import __version__
 from worldline.domains.terminal.keystrokes import keystroke_action
 from worldline.errors import StorageError, boundary
 from worldline.formats.secrets import SecretMasker
-from worldline.record.plan import KeystrokePlan, SessionPlan
+from worldline.record.environment import build_environment, build_explorer
+from worldline.record.plan import KeystrokePlan, SessionPlan, ToolPlan
 from worldline.record.shell import Limits, RealShell, Surroundings
 from worldline.record.terminal import RealTerminal
 from worldline.record.volatile import agrees, volatile_spans
 from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec
 
-__all__ = ["RecordingSettings", "program_versions", "record_session"]
+__all__ = ["AnyPlan", "RecordingSettings", "program_versions", "record_session"]
 
 _TOOL = "bash"
+
+AnyPlan = SessionPlan | KeystrokePlan | ToolPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +52,15 @@ class _Played:
     action: Action
     source: str
     observation: Observation
-    moment: str
-    """Virtual time at which the turn began, ISO 8601."""
+    moment: str | None
+    """Virtual time at which the turn began, ISO 8601, where there is one."""
     status: int = 0
     killed: str | None = None
     ended: bool = False
     extra: JsonDict = field(default_factory=dict)
 
 
-def record_session(plan: SessionPlan | KeystrokePlan, settings: RecordingSettings | None = None) -> Trajectory:
+def record_session(plan: AnyPlan, settings: RecordingSettings | None = None) -> Trajectory:
     """Record one session.
 
     Args:
@@ -76,18 +79,20 @@ def record_session(plan: SessionPlan | KeystrokePlan, settings: RecordingSetting
     seeds = random.Random(plan.id)
     usual = Surroundings(root=how.root, first_pid=seeds.randrange(0, 90))
     again = replace(usual, first_pid=seeds.randrange(100, 900))
-    first, second = (_play(plan, around, how.limits) for around in (usual, again))
+    first = _play(plan, usual, how.limits)
+    same = _replayed(plan, first)
+    second = _play(same, again, how.limits)
     variant = None
-    if how.variant_root is not None:
+    if how.variant_root is not None or isinstance(plan, ToolPlan):
         other = replace(how.limits, processes=how.limits.processes + 37, open_files=how.limits.open_files // 2)
-        variant = _play(plan, _elsewhere(how, seeds), other)
+        variant = _play(same, _elsewhere(how, seeds), other)
     turns = tuple(
         _turn(one, _at(second, index), None if variant is None else [_at(variant, index)])
         for index, one in enumerate(first)
     )
     origin = {"recorder": f"worldline {__version__}", "plan": plan.id, **how.as_record()}
-    origin["programs"] = program_versions(how.root)
-    if variant is not None:
+    origin["programs"] = _versions(plan, how)
+    if how.variant_root is not None:
         origin["variant_programs"] = program_versions(how.variant_root)
     trajectory = Trajectory(
         source=Source.OBSERVED,
@@ -100,9 +105,12 @@ def record_session(plan: SessionPlan | KeystrokePlan, settings: RecordingSetting
     return SecretMasker().mask(trajectory)
 
 
-def _left_out(plan: SessionPlan | KeystrokePlan, turns: tuple[Turn, ...]) -> JsonDict:
-    planned = plan.turns if isinstance(plan, KeystrokePlan) else plan.commands
-    missing = len(planned) - len(turns)
+def _left_out(plan: AnyPlan, turns: tuple[Turn, ...]) -> JsonDict:
+    if isinstance(plan, ToolPlan):
+        planned = len(plan.actions)
+    else:
+        planned = len(plan.turns if isinstance(plan, KeystrokePlan) else plan.commands)
+    missing = max(0, planned - len(turns))
     return {"commands_after_the_end": missing} if missing else {}
 
 
@@ -119,9 +127,40 @@ def _elsewhere(how: RecordingSettings, seeds: random.Random) -> Surroundings:
     )
 
 
-def _play(plan: SessionPlan | KeystrokePlan, around: Surroundings, limits: Limits) -> list[_Played]:
+def _play(plan: AnyPlan, around: Surroundings, limits: Limits) -> list[_Played]:
     """Run the session in a fresh sandbox, until the shell ends."""
+    if isinstance(plan, ToolPlan):
+        return _call(plan, around)
     return _type(plan, around, limits) if isinstance(plan, KeystrokePlan) else _command(plan, around, limits)
+
+
+def _replayed(plan: AnyPlan, played: list[_Played]) -> AnyPlan:
+    """The plan with an explorer's actions written down, so that they can be taken once more."""
+    if not isinstance(plan, ToolPlan):
+        return plan
+    return plan.model_copy(update={"actions": tuple(turn.action for turn in played)})
+
+
+def _versions(plan: AnyPlan, how: RecordingSettings) -> dict[str, str]:
+    if isinstance(plan, ToolPlan):
+        return build_environment(plan.world).versions()
+    return program_versions(how.root)
+
+
+def _call(plan: ToolPlan, around: Surroundings) -> list[_Played]:
+    played: list[_Played] = []
+    turns: list[Turn] = []
+    explorer = None if plan.actions else build_explorer(plan.world, plan.seed)
+    with build_environment(plan.world, around) as environment:
+        while not environment.ended and len(turns) < (len(plan.actions) or plan.turns):
+            action = plan.actions[len(turns)] if explorer is None else explorer.next(turns)
+            if action is None:
+                break
+            observation = environment.step(action)
+            failed = int(bool(observation.is_error))
+            played.append(_Played(action, "own", observation, None, failed, ended=environment.ended))
+            turns.append(Turn(action=action, observation=observation))
+    return played
 
 
 def _command(plan: SessionPlan, around: Surroundings, limits: Limits) -> list[_Played]:

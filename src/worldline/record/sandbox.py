@@ -194,6 +194,8 @@ class Box:
     """Program and arguments that run inside."""
     surroundings: Surroundings = Surroundings()
     limits: Limits = Limits()
+    binds: Sequence[tuple[Path, str]] = ()
+    """Folders or files of the host that the box sees, read-only, each with its place in the box."""
     process: subprocess.Popen[bytes] = field(init=False)
     status: int = field(init=False, default=-1)
     """File descriptor on which the shell reports."""
@@ -284,6 +286,8 @@ class Box:
             mounts += ["--ro-bind", str(root / "var/lib/dpkg"), "/var/lib/dpkg"]
         mounts += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm"]
         mounts += ["--ro-bind", str(shared), BOX_DIRECTORY, "--bind", str(shared / "slept"), f"{BOX_DIRECTORY}/slept"]
+        for host, inside in self.binds:
+            mounts += ["--ro-bind", str(host), inside]
         if self.surroundings.other_machine:
             for name in _MACHINE_FILES:
                 mounts += ["--ro-bind", str(shared / name), f"/proc/{name}"]

@@ -17,12 +17,10 @@ from pathlib import Path
 
 from worldline.errors import ConfigError, StorageError, WorldlineError, boundary
 from worldline.formats import TrajectoryWriter, read_trajectories, write_trajectories
-from worldline.record.plan import KeystrokePlan, SessionPlan
-from worldline.record.recording import RecordingSettings, program_versions, record_session
+from worldline.record.plan import ToolPlan
+from worldline.record.recording import AnyPlan, RecordingSettings, program_versions, record_session
 from worldline.record.sandbox import remove_leftovers
 from worldline.types import JsonDict, Trajectory
-
-AnyPlan = SessionPlan | KeystrokePlan
 
 __all__ = ["AnyPlan", "RecordingSummary", "journal_path", "record_plans"]
 
@@ -96,7 +94,8 @@ def record_plans(
     how = settings or RecordingSettings()
     wanted = {plan.id: plan for plan in plans}
     remove_leftovers()
-    program_versions(how.root)  # fails here, before anything is written, where there can be no sandbox
+    if not all(isinstance(plan, ToolPlan) for plan in plans):
+        program_versions(how.root)  # fails here, before anything is written, where there can be no sandbox
     journal = _Journal(out, how, wanted, fresh=fresh)
     summary = RecordingSummary(resumed=len(journal.places))
     report = on_progress or (lambda _: None)

@@ -18,7 +18,7 @@ def path(domain: str, split: str, version: int = 1, *, dialect: str | None = Non
     """Return the file of a split.
 
     Args:
-        domain: So far `terminal`.
+        domain: One that was recorded.
         split: `train`, `dev` or `test`.
         version: Version of the data set.
         dialect: One of :data:`DIALECTS`; None is `commands`.
@@ -32,7 +32,7 @@ def path(domain: str, split: str, version: int = 1, *, dialect: str | None = Non
     if not known or split not in SPLITS or not file.is_file():
         raise ConfigError(
             f"there are no recordings {inner}/v{version}/{split}",
-            hint="domains: terminal; dialects: commands, keystrokes; splits: train, dev, test",
+            hint=f"domains: {', '.join(_recorded())}; dialects: commands, keystrokes; splits: train, dev, test",
         )
     return file
 
@@ -46,3 +46,7 @@ def paths(domain: str, split: str) -> list[Path]:
         except ConfigError:
             continue
     return found
+
+
+def _recorded() -> list[str]:
+    return sorted(entry.name for entry in files("worldline.recordings").iterdir() if (entry / "v1").is_dir())
