@@ -3,8 +3,8 @@
 
     python3 scripts/build_tool_recordings.py database --jobs 2
 
-A run that was stopped goes on where it stopped. `--card` writes only the card and SPLITS.json anew, `--sample N` records N
-sessions of the train split into --out, to look at.
+A run that was stopped goes on where it stopped. `--card` writes only the card and SPLITS.json anew, `--sample N` records
+N sessions of the train split into --out, to look at.
 """
 
 from __future__ import annotations

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from worldline.cli.options import json_flag
+from worldline.cli.record_tools import record_tools
+from worldline.cli.recording import finish, progress
 from worldline.errors import ConfigError, FormatError, InputError, boundary
 from worldline.recordings import DIALECTS
 from worldline.types import WorldSpec
@@ -24,9 +23,21 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
+_TOOL_DOMAINS = {
+    "code": "Record real Python that runs cell by cell in a sandbox.",
+    "database": "Record real SQLite and DuckDB in a sandbox.",
+    "search": "Record a real search engine over an offline corpus.",
+    "swe": "Record tools at work on real repositories, with their tests, in a sandbox.",
+}
+
+
 @click.group()
 def record() -> None:
     """Record sessions of a real environment."""
+
+
+for _domain, _summary in _TOOL_DOMAINS.items():
+    record.add_command(record_tools(_domain, _summary))
 
 
 @record.command()
@@ -57,14 +68,9 @@ def terminal(out: Path, as_json: bool, limit: int | None, jobs: int, fresh: bool
 
     plans = list(islice(_plans(options), limit))
     settings = RecordingSettings(options["root"], options["variant_root"], Limits(wall=options["timeout"]))
-    with _progress(len(plans)) as advance:
+    with progress(len(plans)) as advance:
         summary = record_plans(plans, out, settings, jobs=jobs, fresh=fresh, on_progress=advance)
-    if as_json:
-        click.echo(json.dumps({"out": str(out), **summary.as_record()}, ensure_ascii=False))
-    else:
-        _print(summary.as_record(), out)
-    if summary.failures:
-        raise click.exceptions.Exit(1)
+    finish(summary, out, as_json=as_json)
 
 
 def _plans(options: dict[str, Any]) -> Iterator[Any]:
@@ -158,30 +164,3 @@ def _typed_script(path: Path, world: WorldSpec) -> Any:
             raise FormatError(exc.message, path=str(path), line=number) from exc
         turns.append(PlannedKeys(keys=tuple(entries)))
     return KeystrokePlan(family=world.name or path.stem, world=world, turns=tuple(turns))
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    columns = (TextColumn("recording"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total)
-
-        yield lambda done: bar.update(task, completed=done)
-
-
-def _print(summary: dict[str, Any], out: Path) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    turns = max(1, summary["turns"])
-    console.print(f"{summary['sessions']:,} sessions, {summary['turns']:,} turns in {out}", markup=False)
-    if summary["resumed"]:
-        console.print(f"{summary['resumed']:,} sessions were recorded before")
-    console.print(
-        f"errors {summary['errors'] / turns:.1%}, volatile {summary['volatile'] / turns:.1%}, "
-        f"unstable {summary['unstable'] / turns:.1%}, killed {summary['killed']}"
-    )
-    if summary["judged"]:
-        console.print(f"session-determined {summary['determined'] / summary['judged']:.1%}")
-    for failure in summary["failures"]:
-        console.print(
-            f"not recorded: {failure['family']} {failure['plan']}: {failure['error']['message']}", markup=False
-        )
