@@ -18,7 +18,9 @@ def test_each_dialect_has_recordings_of_its_own():
 
 
 def test_the_bare_shell_is_no_baseline_for_screens():
-    assert "bare-shell" in default_engines(None) and "bare-shell" not in default_engines("keystrokes")
+    assert "bare-shell" in default_engines("terminal", None)
+    assert "bare-shell" not in default_engines("terminal", "keystrokes")
+    assert "kernel" in default_engines("database", None)
 
 
 async def test_reality_types_where_the_world_has_a_screen():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,17 @@ from scipy import stats
 
 from worldline.types import Frozen
 
-__all__ = ["COVERAGES", "BenchRow", "Interval", "TurnScore", "auroc", "clustered_interval", "exact_at_coverage", "row"]
+__all__ = [
+    "COVERAGES",
+    "BenchRow",
+    "Interval",
+    "TurnScore",
+    "auroc",
+    "clustered_interval",
+    "exact_at_coverage",
+    "rate_interval",
+    "row",
+]
 
 COVERAGES = (0.5, 0.7, 0.9)
 _RESAMPLES = 2000
@@ -160,10 +170,21 @@ def auroc(scores: Sequence[TurnScore]) -> float | None:
 
 def clustered_interval(scores: Sequence[TurnScore], seed: int, confidence: float = 0.95) -> Interval | None:
     """Percentile bootstrap interval of the exact rate, resampling whole clusters; None below two clusters."""
+    return rate_interval([(score.cluster, score.exact) for score in scores], seed, confidence)
+
+
+def rate_interval(trials: Iterable[tuple[str, bool]], seed: int, confidence: float = 0.95) -> Interval | None:
+    """Percentile bootstrap interval of a success rate, resampling whole clusters; None below two clusters.
+
+    Args:
+        trials: Cluster and success of each trial.
+        seed: Of the resampling.
+        confidence: Of the interval.
+    """
     hits: dict[str, list[int]] = {}
-    for score in scores:
-        entry = hits.setdefault(score.cluster, [0, 0])
-        entry[0] += score.exact
+    for cluster, success in trials:
+        entry = hits.setdefault(cluster, [0, 0])
+        entry[0] += success
         entry[1] += 1
     if len(hits) < 2:
         return None

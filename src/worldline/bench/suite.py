@@ -29,9 +29,14 @@ DEFAULT_ENGINES = (*BASELINES, "grounded")
 _WITH_MODEL = ("model", "model+memory", "grounded")
 
 
-def default_engines(dialect: str | None) -> tuple[str, ...]:
-    """Engines and baselines of a table. The bare shell knows no screens."""
-    return tuple(name for name in DEFAULT_ENGINES if dialect != "keystrokes" or name != "bare-shell")
+def default_engines(domain: str, dialect: str | None) -> tuple[str, ...]:
+    """Engines and baselines of a table. Where the bare shell cannot answer, the bare kernel stands in its place."""
+    bare = "bare-shell" if domain == "terminal" else "kernel"
+    return tuple(
+        bare if name == "bare-shell" else name
+        for name in DEFAULT_ENGINES
+        if dialect != "keystrokes" or name != "bare-shell"
+    )
 
 
 NETWORK = re.compile(r"\b(?:curl|wget|https?|git\s+clone)\b")

@@ -16,6 +16,7 @@ from rich.progress import Progress
 from worldline.cli.agentworld import agentworld
 from worldline.cli.agentworld_score import report
 from worldline.cli.bench_build import bench_build
+from worldline.cli.bench_closed_loop import bench_closed_loop
 from worldline.cli.bench_prompt import bench_prompt
 from worldline.cli.bench_screens import bench_screens
 from worldline.cli.judge_audit import judge_audit
@@ -47,6 +48,7 @@ def bench() -> None:
 bench.add_command(agentworld)
 bench.add_command(report)
 bench.add_command(bench_build)
+bench.add_command(bench_closed_loop)
 bench.add_command(bench_memory)
 bench.add_command(bench_prompt)
 bench.add_command(bench_screens)
@@ -80,7 +82,7 @@ bench.add_command(judge_audit)
 )
 @click.option("--offline-only", is_flag=True, help="Leave out tasks with a command that needs the network.")
 @click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
-@click.option("--ceiling", is_flag=True, help="Add what the real shell answers today (needs the sandbox).")
+@click.option("--ceiling", is_flag=True, help="Add what the real environment answers today (needs the sandbox).")
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
@@ -145,7 +147,7 @@ def real(
     if sample is not None:
         suite = suite.sampled(sample, seed)
     memory = chosen_memory(memory_folder, domain)
-    names = [*(engines or default_engines(dialect)), *(["real"] if ceiling else [])]
+    names = [*(engines or default_engines(domain, dialect)), *(["real"] if ceiling else [])]
     parts = EngineParts(
         model=chosen_model(model, models, model_cache),
         memory=memory,

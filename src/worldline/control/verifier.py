@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from worldline.control.rules import compiles
+from worldline.domains import get_domain
 from worldline.kernels.base import Kernel
-from worldline.types import Action, Frozen, Observation
+from worldline.types import Frozen, Observation
 
 __all__ = ["Check", "Verdict", "VerifierSpec", "verify"]
 
@@ -20,8 +21,11 @@ class Check(Frozen):
     """One condition on the answer to a probing action, or on the last observation where there is none."""
 
     action: dict[str, Any] | None = None
-    """Arguments of a probe that is run on the kernel and undone (`{"command": "cat out.txt"}`)."""
+    """A probe that is run on the kernel and undone: what the domain takes for an action (`{"command": "cat out.txt"}`,
+    `{"name": "read_file", "arguments": {"path": "out.txt"}}`)."""
     exit_code: int | None = None
+    error: bool | None = None
+    """Whether it is an error."""
     equals: str | None = None
     """The whole text."""
     contains: str | None = None
@@ -30,8 +34,9 @@ class Check(Frozen):
 
     @model_validator(mode="after")
     def _some_condition(self) -> Check:
-        if self.exit_code is None and self.equals is None and self.contains is None and self.matches is None:
-            raise ValueError("a check needs exit_code, equals, contains or matches")
+        conditions = (self.exit_code, self.error, self.equals, self.contains, self.matches)
+        if all(condition is None for condition in conditions):
+            raise ValueError("a check needs exit_code, error, equals, contains or matches")
         return self
 
     def holds(self, observation: Observation) -> bool:
@@ -39,6 +44,7 @@ class Check(Frozen):
         text = observation.text
         return (
             (self.exit_code is None or observation.exit_code == self.exit_code)
+            and (self.error is None or bool(observation.is_error) == self.error)
             and (self.equals is None or text == self.equals)
             and (self.contains is None or self.contains in text)
             and (self.matches is None or re.search(self.matches, text) is not None)
@@ -82,9 +88,9 @@ def verify(spec: VerifierSpec, kernel: Kernel | None, last: Observation) -> Verd
     return Verdict(reward=spec.reward, done=spec.ends, known=known)
 
 
-def _probe(kernel: Kernel | None, arguments: dict[str, Any]) -> tuple[Observation | None, bool]:
+def _probe(kernel: Kernel | None, action: dict[str, Any]) -> tuple[Observation | None, bool]:
     if kernel is None:
         return None, False
-    proposal = kernel.propose(Action(name="bash", arguments=arguments))
+    proposal = kernel.propose(get_domain(kernel.domain).parse_action(action))
     kernel.reject()
     return proposal.observation, proposal.known
