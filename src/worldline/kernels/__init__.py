@@ -10,7 +10,14 @@ from worldline.types import WorldSpec
 
 __all__ = ["KERNELS", "Kernel", "Proposal", "build_kernel"]
 
-KERNELS = Registry("kernel", "worldline.kernels", {"terminal": "worldline.kernels.screen:terminal_kernel"})
+KERNELS = Registry(
+    "kernel",
+    "worldline.kernels",
+    {
+        "database": "worldline.kernels.sql:SqlKernel",
+        "terminal": "worldline.kernels.screen:terminal_kernel",
+    },
+)
 """What builds a kernel, by domain; each is called with a world."""
 
 

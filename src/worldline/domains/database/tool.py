@@ -1,0 +1,504 @@
+"""The database tool: how calls reach an engine and how its results read as text.
+
+One module for both sides: the recorder copies it into the sandbox, where it drives the real engine, and the kernel
+drives the same library in memory with it. It therefore imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+__all__ = [
+    "TOOLS",
+    "DatabaseTool",
+    "Engine",
+    "Result",
+    "SqlError",
+    "Trace",
+    "cells_of_csv",
+    "render",
+    "sqlite_statements",
+]
+
+TOOLS: dict[str, tuple[str, ...]] = {"execute_sql": ("sql",), "list_tables": (), "describe_table": ("table",)}
+"""Tools and their arguments, all of them texts and all required."""
+
+MAX_TEXT = 4_000
+"""Characters of one cell that are shown."""
+
+READ_ONLY = "the database is read-only"
+
+
+class SqlError(Exception):
+    """What the engine says is wrong; the message is what the agent reads."""
+
+
+@dataclass
+class Result:
+    """What one statement gave: rows, a number of changed rows, or neither."""
+
+    columns: list[str] | None = None
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    more: bool = False
+    """There are more rows than are shown."""
+    changed: int | None = None
+
+
+@dataclass
+class Trace:
+    """What a call touched, as far as the engine tells."""
+
+    reads: set[str] = field(default_factory=set)
+    writes: set[str] = field(default_factory=set)
+    functions: set[str] = field(default_factory=set)
+    kinds: list[str] = field(default_factory=list)
+    """Kinds of the statements that were begun, lower case."""
+    changed: bool = False
+    """The engine's state may be another one now."""
+    timed_out: bool = False
+
+
+class Engine(Protocol):
+    """A running engine."""
+
+    trace: Trace
+
+    def run(self, sql: str) -> Iterable[Result]:
+        """Run the statements of a text one by one; raises SqlError where one fails."""
+
+    def tables(self) -> Result:
+        """Names and types of all tables and views, by name."""
+
+    def describe(self, table: str) -> Result:
+        """Columns of a table; raises SqlError where it does not exist."""
+
+    def close(self) -> None:
+        """Free the database."""
+
+
+class DatabaseTool:
+    """Answers tool calls.
+
+    Args:
+        engine: Which engine runs the statements.
+        output: `table`, `json`, `csv` or `markdown`.
+    """
+
+    def __init__(self, engine: Engine, output: str) -> None:
+        self.engine = engine
+        self._output = output
+
+    def call(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+        """Answer a call: the text, and whether it is an error."""
+        self.engine.trace = Trace()
+        wrong = self._refusal(name, arguments)
+        if wrong is not None:
+            return f"Error: {wrong}", True
+        if name == "list_tables":
+            return render(self.engine.tables(), self._output), False
+        parts: list[str] = []
+        try:
+            if name == "describe_table":
+                return render(self.engine.describe(arguments["table"]), self._output), False
+            for result in self.engine.run(arguments["sql"]):
+                parts.append(render(result, self._output))
+        except SqlError as exc:
+            return "\n\n".join([*parts, f"Error: {exc}"]), True
+        return ("\n\n".join(parts), False) if parts else ("Error: there is no statement to run", True)
+
+    def _refusal(self, name: str, arguments: dict[str, Any]) -> str | None:
+        if name not in TOOLS:
+            return f"unknown tool '{name}'; the tools are {', '.join(TOOLS)}"
+        for argument in arguments:
+            if argument not in TOOLS[name]:
+                return f"{name} has no argument '{argument}'"
+        for argument in TOOLS[name]:
+            if argument not in arguments:
+                return f"{name} needs the argument '{argument}'"
+            if not isinstance(arguments[argument], str):
+                return f"the argument '{argument}' of {name} must be a text"
+        return None
+
+
+# --- texts
+
+
+def render(result: Result, output: str) -> str:
+    """Write a result as the agent reads it."""
+    if result.columns is None:
+        if result.changed is None:
+            return "OK"
+        return f"OK, {result.changed} row{'' if result.changed == 1 else 's'} affected"
+    if output == "json":
+        return _json(result)
+    cells = [[_cell(value) for value in row] for row in result.rows]
+    tail = f"(first {len(cells)} rows; there are more)" if result.more else ""
+    if output == "csv":
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(result.columns)
+        writer.writerows(["" if value is None else _cell(value) for value in row] for row in result.rows)
+        return buffer.getvalue().rstrip("\n") + (f"\n{tail}" if tail else "")
+    if output == "markdown":
+        lines = [_piped(result.columns), "|" + "---|" * len(result.columns), *map(_piped, cells)]
+        return "\n".join([*lines, tail] if tail else lines)
+    count = f"({len(cells)} row{'' if len(cells) == 1 else 's'})"
+    return "\n".join([*_aligned(result.columns, cells), tail or count])
+
+
+def _aligned(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+    flat = [[text.replace("\n", "\\n") for text in row] for row in [columns, *cells]]
+    widths = [max(len(row[index]) for row in flat) for index in range(len(columns))]
+    lines = [" | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in flat]
+    return [lines[0], "-+-".join("-" * width for width in widths), *lines[1:]]
+
+
+def _piped(row: Sequence[str]) -> str:
+    texts = (text.replace("|", "\\|").replace("\n", "<br>") for text in row)
+    return "| " + " | ".join(texts) + " |"
+
+
+def _json(result: Result) -> str:
+    columns = result.columns or []
+    objects = [dict(zip(columns, (_plain(value) for value in row), strict=True)) for row in result.rows]
+    value: Any = {"rows": objects, "more": True} if result.more else objects
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float) else _cell(value)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        value = f"x'{value.hex()}'"
+    elif isinstance(value, list | tuple | dict):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    text = repr(value) if isinstance(value, float) else str(value)
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}... ({len(text)} characters)"
+
+
+# --- SQLite
+
+
+_WRITES = {
+    sqlite3.SQLITE_INSERT,
+    sqlite3.SQLITE_UPDATE,
+    sqlite3.SQLITE_DELETE,
+    sqlite3.SQLITE_DROP_TABLE,
+    sqlite3.SQLITE_DROP_VIEW,
+    sqlite3.SQLITE_CREATE_TABLE,
+    sqlite3.SQLITE_CREATE_VIEW,
+    sqlite3.SQLITE_CREATE_TEMP_TABLE,
+    sqlite3.SQLITE_CREATE_TEMP_VIEW,
+    sqlite3.SQLITE_DROP_TEMP_TABLE,
+    sqlite3.SQLITE_DROP_TEMP_VIEW,
+}
+_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_PRAGMA_NAMES = (
+    "application_id case_sensitive_like collation_list defer_foreign_keys encoding foreign_key_check "
+    "foreign_key_list foreign_keys freelist_count function_list ignore_check_constraints index_info index_list "
+    "index_xinfo integrity_check module_list optimize page_count pragma_list quick_check recursive_triggers "
+    "reverse_unordered_selects schema_version table_info table_list table_xinfo user_version "
+)
+_PRAGMAS = frozenset(_PRAGMA_NAMES.split())
+_STEPS = 5_000
+"""Instructions of SQLite's machine between two looks at the clock."""
+_LENGTH = 4 << 20
+"""Bytes of the longest text or blob."""
+_PAGES = 16_384
+"""Pages of 4 KiB that a database may have."""
+
+
+class SqliteEngine:
+    """SQLite in memory: no files, no extensions, limited time and size.
+
+    Args:
+        max_rows: Rows that one result shows.
+        timeout: Seconds that one call may take.
+        monotonic: A clock that never goes back, in seconds.
+    """
+
+    def __init__(self, max_rows: int, timeout: float, monotonic: Any) -> None:
+        self.trace = Trace()
+        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._max_rows, self._timeout, self._monotonic = max_rows, timeout, monotonic
+        self._deadline = 0.0
+        self._read_only = False
+        self._vacuum = False
+
+    def setup(self, tables: Iterable[tuple[str, str, list[tuple[Any, ...]]]], script: str) -> None:
+        """Create what the world declares: name, definition and rows of each table, then a script."""
+        for name, sql, rows in tables:
+            self.connection.execute(sql)
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                self.connection.executemany(f"INSERT INTO {_quoted(name)} VALUES ({marks})", rows)
+        for statement in sqlite_statements(script):
+            self.connection.execute(statement).fetchall()
+
+    def guard(self, read_only: bool) -> None:
+        """Set the limits; called once the declared state is there."""
+        connection = self.connection
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(f"PRAGMA max_page_count = {_PAGES}").fetchall()
+        connection.execute(f"PRAGMA temp.max_page_count = {_PAGES}").fetchall()
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH)
+        self._read_only = read_only
+        connection.set_authorizer(self._authorize)
+        connection.set_progress_handler(self._late, _STEPS)
+
+    def run(self, sql: str) -> Iterable[Result]:
+        self._deadline = self._monotonic() + self._timeout
+        for statement in sqlite_statements(sql):
+            self.trace.kinds.append(first_word(statement))
+            yield self._execute(statement)
+
+    def _execute(self, statement: str, parameters: tuple[Any, ...] = ()) -> Result:
+        self._vacuum = first_word(statement) == "vacuum"
+        was_open = self.connection.in_transaction
+        try:
+            cursor = self.connection.execute(statement, parameters)
+            try:
+                if cursor.description is None:
+                    return Result(changed=cursor.rowcount if cursor.rowcount >= 0 else None)
+                rows = cursor.fetchmany(self._max_rows + 1)
+                columns = [column[0] for column in cursor.description]
+                return Result(columns, rows[: self._max_rows], more=len(rows) > self._max_rows)
+            finally:
+                cursor.close()
+        except (sqlite3.Error, sqlite3.Warning) as exc:
+            raise SqlError(self._told(exc)) from None
+        except (ValueError, OverflowError) as exc:
+            raise SqlError(str(exc)) from None
+        finally:
+            self.trace.changed = self.trace.changed or was_open != self.connection.in_transaction
+
+    def _told(self, exc: Exception) -> str:
+        text = str(exc)
+        if text == "interrupted":
+            self.trace.timed_out = True
+            return f"the statement ran longer than {self._timeout:g} s and was stopped"
+        return READ_ONLY if text == "not authorized" and self._read_only and self.trace.changed else text
+
+    def tables(self) -> Result:
+        self._deadline = self._monotonic() + self._timeout
+        return self._execute(
+            "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') "
+            "AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
+        )
+
+    def describe(self, table: str) -> Result:
+        self._deadline = self._monotonic() + self._timeout
+        self.trace.reads.add(table.lower())
+        result = self._execute(
+            'SELECT name, type, "notnull" AS not_null, dflt_value AS "default", pk FROM pragma_table_info(?)', (table,)
+        )
+        if not result.rows:
+            raise SqlError(f"no such table: {table}")
+        return result
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _late(self) -> int:
+        return int(self._monotonic() > self._deadline)
+
+    def _authorize(self, code: int, one: str | None, two: str | None, database: str | None, inner: str | None) -> int:
+        trace = self.trace
+        if code == sqlite3.SQLITE_READ:
+            trace.reads.add((one or "").lower())
+            return sqlite3.SQLITE_OK
+        if code in _READS:
+            if code == sqlite3.SQLITE_FUNCTION:
+                trace.functions.add((two or "").lower())
+            return sqlite3.SQLITE_OK
+        if code == sqlite3.SQLITE_PRAGMA:
+            return self._pragma((one or "").lower(), two)
+        trace.changed = True
+        if code in _WRITES:
+            trace.writes.add((one or "").lower())
+        elif code == sqlite3.SQLITE_ALTER_TABLE:
+            trace.writes.add((two or "").lower())
+        if code in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
+            return sqlite3.SQLITE_OK if self._vacuum and not one else sqlite3.SQLITE_DENY
+        transaction = code in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT)
+        return sqlite3.SQLITE_DENY if self._read_only and not transaction else sqlite3.SQLITE_OK
+
+    def _pragma(self, name: str, value: str | None) -> int:
+        self.trace.functions.add(f"pragma {name}")
+        if name not in _PRAGMAS:
+            return sqlite3.SQLITE_DENY
+        if value is not None and not name.endswith(("_info", "_list", "_xinfo", "_check")):
+            self.trace.changed = True
+        return sqlite3.SQLITE_OK
+
+
+def sqlite_statements(sql: str) -> list[str]:
+    """Split a text into statements, as SQLite itself tells where one is complete."""
+    found: list[str] = []
+    start = position = 0
+    while (position := sql.find(";", position)) >= 0:
+        position += 1
+        if sqlite3.complete_statement(sql[start:position]):
+            found.append(sql[start:position])
+            start = position
+    return [text.strip() for text in [*found, sql[start:]] if first_word(text) not in ("", ";")]
+
+
+def first_word(sql: str) -> str:
+    """The first word of a statement, lower case, comments skipped; its first character where that is no word."""
+    text = sql.lstrip()
+    while text.startswith(("--", "/*")):
+        end = text.find("\n" if text.startswith("--") else "*/", 2)
+        text = "" if end < 0 else text[end + (1 if text.startswith("--") else 2) :].lstrip()
+    length = 0
+    while length < len(text) and (text[length].isalnum() or text[length] == "_"):
+        length += 1
+    return text[: length or 1].lower()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+# --- DuckDB
+
+
+_SETTINGS = (
+    "memory_limit = '256MB'",
+    "temp_directory = ''",
+    "autoinstall_known_extensions = false",
+    "autoload_known_extensions = false",
+    "enable_external_access = false",
+)
+_DUCK_READS = {"SELECT", "EXPLAIN", "RELATION"}
+_DUCK_CONTROL = {"TRANSACTION"}
+
+
+class DuckEngine:
+    """DuckDB in memory: no files, no extensions to load, limited time and size.
+
+    Args:
+        duckdb: The module.
+        max_rows: Rows that one result shows.
+        timeout: Seconds that one call may take.
+        timer: `threading.Timer`, or the like.
+    """
+
+    def __init__(self, duckdb: Any, max_rows: int, timeout: float, timer: Any) -> None:
+        self.trace = Trace()
+        self._duckdb = duckdb
+        self.connection = duckdb.connect(":memory:", config={"threads": 1})
+        for setting in _SETTINGS:
+            self.connection.execute(f"SET {setting}")
+        self._max_rows, self._timeout, self._timer = max_rows, timeout, timer
+        self._read_only = False
+
+    def setup(self, tables: Iterable[tuple[str, str, list[tuple[Any, ...]]]], script: str) -> None:
+        """Create what the world declares: name, definition and rows of each table, then a script."""
+        for name, sql, rows in tables:
+            self.connection.execute(sql)
+            if rows:
+                marks = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
+                values = [value for row in rows for value in row]
+                self.connection.execute(f"INSERT INTO {_quoted(name)} VALUES {marks}", values)
+        if script.strip():
+            self.connection.execute(script)
+
+    def guard(self, read_only: bool) -> None:
+        """Set the limits; called once the declared state is there."""
+        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("SET lock_configuration = true")
+        self._read_only = read_only
+
+    def run(self, sql: str) -> Iterable[Result]:
+        timer = self._timer(self._timeout, self.connection.interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            for statement in self._statements(sql):
+                yield self._statement(statement)
+        finally:
+            timer.cancel()
+
+    def _statements(self, sql: str) -> list[Any]:
+        try:
+            return list(self.connection.extract_statements(sql))
+        except self._duckdb.Error as exc:
+            self.trace.kinds.append(first_word(sql))
+            raise SqlError(str(exc)) from None
+
+    def _statement(self, statement: Any) -> Result:
+        kind = statement.type.name
+        self.trace.kinds.append(first_word(statement.query))
+        read = kind in _DUCK_READS
+        self.trace.changed = self.trace.changed or not read
+        if self._read_only and not read and kind not in _DUCK_CONTROL:
+            raise SqlError(READ_ONLY)
+        expected = {one.name for one in statement.expected_result_type}
+        return self._guarded(lambda: self._result(self.connection.execute(statement), expected))
+
+    def _guarded(self, work: Any) -> Result:
+        try:
+            found: Result = work()
+        except self._duckdb.InterruptException:
+            self.trace.timed_out = self.trace.changed = True
+            raise SqlError(f"the statement ran longer than {self._timeout:g} s and was stopped") from None
+        except (self._duckdb.Error, ValueError, OverflowError) as exc:
+            self.trace.changed = True  # inside a transaction an error ends it
+            raise SqlError(_placeless(str(exc))) from None
+        return found
+
+    def _result(self, cursor: Any, expected: set[str]) -> Result:
+        description = cursor.description or []
+        shown = expected == {"QUERY_RESULT"}
+        if not shown and [(column[0], str(column[1])) for column in description] == [("Count", "BIGINT")]:
+            rows = cursor.fetchall()
+            return Result(changed=rows[0][0] if rows and "CHANGED_ROWS" in expected else None)
+        if not description or (not shown and "CHANGED_ROWS" not in expected):
+            return Result()
+        if any("WITH TIME ZONE" in str(column[1]) for column in description):
+            raise ValueError("a value with a time zone cannot be shown; cast it to VARCHAR")
+        rows = cursor.fetchmany(self._max_rows + 1)
+        columns = [column[0] for column in description]
+        return Result(columns, rows[: self._max_rows], more=len(rows) > self._max_rows)
+
+    def tables(self) -> Result:
+        return self._asked(
+            "SELECT table_name AS name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END AS type "
+            "FROM information_schema.tables ORDER BY table_name"
+        )
+
+    def describe(self, table: str) -> Result:
+        quoted = table.replace("'", "''")
+        columns = 'name, type, "notnull" AS not_null, dflt_value AS "default", pk'
+        return self._asked(f"SELECT {columns} FROM pragma_table_info('{quoted}')")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _asked(self, sql: str) -> Result:
+        return self._guarded(lambda: self._result(self.connection.execute(sql), {"QUERY_RESULT"}))
+
+
+def _placeless(message: str) -> str:
+    """A message without the folder that the program happens to run in."""
+    return message.replace(f'"{os.getcwd().rstrip("/")}/', '"') if os.getcwd() != "/" else message  # noqa: PTH109
+
+
+def cells_of_csv(text: str) -> list[tuple[str | None, ...]]:
+    """Rows of a CSV text without its first line; an empty field is NULL."""
+    rows = list(csv.reader(io.StringIO(text)))
+    return [tuple(cell if cell else None for cell in row) for row in rows[1:] if row]
