@@ -15,6 +15,7 @@ KERNELS = Registry(
     "worldline.kernels",
     {
         "database": "worldline.kernels.sql:SqlKernel",
+        "mcp": "worldline.kernels.tools.collections.kernel:collection_kernel",
         "terminal": "worldline.kernels.screen:terminal_kernel",
     },
 )

@@ -21,6 +21,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from worldline.domains.terminal.state import DEFAULT_CLOCK, AbsolutePath, FileSpec
+from worldline.domains.tools.collections import CollectionsSpec
 from worldline.types import Frozen, JsonDict
 
 __all__ = [
@@ -208,7 +209,7 @@ class FetchServer(_Server):
     """`mcp-server-fetch` (`--ignore-robots-txt --allow-private-ips`): reads pages of a web server on the loopback.
 
     The pages lie at `http://localhost:PORT/PATH`. With `complete: true` any other path answers 404 with the body
-    `Not Found`; nothing else can be reached.
+    `Not Found`; nothing else can be reached. The server sees no Node, so that pages are simplified by its own extractor.
     """
 
     kind: Literal["fetch"]
@@ -261,6 +262,8 @@ class McpState(Frozen):
     """The wall clock, which stands still unless something sleeps. Left out, a recorder may use another day."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment of all servers."""
+    collections: CollectionsSpec | None = None
+    """Tools that no server above owns, described by records and rules (docs/tool-worlds.md)."""
 
     @model_validator(mode="after")
     def _names_are_apart(self) -> McpState:

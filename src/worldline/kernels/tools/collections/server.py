@@ -1,0 +1,463 @@
+"""The server of a collection world: records and rules, declared by hand or learned from traces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from worldline.domains.tools.collections import CaseSpec, CollectionsSpec, JsonStyle, ToolRule
+from worldline.errors import KernelError
+from worldline.kernels.base import Proposal
+from worldline.kernels.tools.base import Arguments
+from worldline.kernels.tools.collections.checking import refusal
+from worldline.kernels.tools.collections.expressions import (
+    BrokenError,
+    Missing,
+    Unknown,
+    UnknownError,
+    holds,
+    names_in,
+    render,
+)
+from worldline.kernels.tools.collections.machine import Machine
+from worldline.kernels.tools.collections.operations import Call, Outcome, key_of, operate
+from worldline.kernels.tools.collections.state import State
+from worldline.kernels.tools.collections.stores import Key, StoreView, as_key
+from worldline.types import JsonDict, Observation, ToolSpec, WorldSpec
+
+__all__ = ["CollectionServer", "collection_server", "style_text"]
+
+_VERSION = 1
+_DESCRIBED = 20
+"""Records of a store that a description shows."""
+_STRONG = 8
+"""Traces that a learned rule must have reproduced to count as well supported."""
+_OWN_NAMES = frozenset(
+    {"args", "now", "item", "items", "record", "records", "before", "total", "answer", "tool", "key"}
+    | {"stdout", "stderr", "exit_code"}
+)
+"""Names that templates may use beside stores and what `let` names."""
+_NOTHING = ToolRule()
+
+
+def collection_server(world: WorldSpec) -> CollectionServer | None:
+    """Build the server of a world that declares collections; None for one that does not.
+
+    Raises:
+        KernelError: A template of the declaration is wrong.
+    """
+    declared = world.initial_state.get("collections")
+    if declared is None:
+        return None
+    return CollectionServer(CollectionsSpec.model_validate(declared), world.tools)
+
+
+class CollectionServer:
+    """Satisfies :class:`worldline.kernels.tools.base.ServerKernel`.
+
+    Args:
+        spec: Stores, rules and recorded answers.
+        tools: The tools the world declares; calls are checked against their schemas.
+
+    Raises:
+        KernelError: A template of the declaration is wrong.
+    """
+
+    def __init__(self, spec: CollectionsSpec, tools: Sequence[ToolSpec] = ()) -> None:
+        self._spec = spec
+        self._tools = {tool.name: tool for tool in tools}
+        self._state = State.of(spec)
+        self._latest: Mapping[str, str] = {}
+        self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
+        for tool, rule in spec.tools.items():
+            _check_names(tool, rule, spec)
+
+    def serves(self, tool: str) -> bool:
+        """Whether there is a rule for the tool, or the world declares it."""
+        return tool in self._spec.tools or tool in self._tools
+
+    def call(self, tool: str, arguments: Arguments) -> Proposal:
+        """Answer a call; see :class:`worldline.kernels.tools.base.ServerKernel`."""
+        rule = self._spec.tools.get(tool, _NOTHING)
+        try:
+            outcome = self._outcome(tool, arguments, rule)
+        except (UnknownError, BrokenError) as exc:
+            outcome = None
+            why = str(exc)
+        read = self._state.read(tool, arguments)
+        if read is not None and not rule.changes and (outcome is None or outcome.guess):
+            self._state = self._state.ticked()
+            answer = Observation.from_text(read.answer, is_error=read.error)
+            return Proposal(answer, known=True, classes=("recorded",), why="the same call was recorded")
+        if outcome is None:
+            self._state = self._doubted(rule, tool).ticked()
+            return Proposal(self._guess(tool), known=False, classes=("unknown",), why=why)
+        style = rule.json_style or self._spec.json_style
+        text = outcome.answer if isinstance(outcome.answer, str) else style_text(outcome.answer, style)
+        self._state = outcome.state.ticked()
+        if not outcome.error:
+            self._state = self._after(rule, self._state)
+        return Proposal(
+            Observation.from_text(text, is_error=outcome.error),
+            known=not outcome.guess,
+            classes=(outcome.kind,),
+            why=outcome.why,
+            writes=outcome.writes,
+        )
+
+    def observe(self, tool: str, arguments: Arguments, observation: Observation) -> None:
+        """Follow a call whose answer was another one."""
+        rule = self._spec.tools.get(tool, _NOTHING)
+        error = bool(observation.is_error)
+        if rule.operation == "shell" and self._machine is not None:
+            self._observe_run(rule, arguments, observation)
+            return
+        value = _parsed(observation.text)
+        if not error:
+            self._latest = {**self._latest, tool: observation.text}
+            self._follow(tool, arguments, rule, value, observation.text)
+        elif rule.operation in ("read", "update", "delete"):
+            self._follow_refusal(tool, arguments, rule, observation.text)
+        if not rule.changes and self._plain(rule):
+            self._state = self._state.with_read(tool, arguments, observation.text, error)
+        self._state = self._state.ticked()
+
+    def _observe_run(self, rule: ToolRule, arguments: Arguments, observation: Observation) -> None:
+        assert self._machine is not None
+        try:
+            command = render(rule.command, self._names(arguments, rule))
+        except (UnknownError, BrokenError):
+            return
+        if isinstance(command, str):
+            self._machine.follow(command, observation, plain=rule.answer is None)
+        self._state = self._state.ticked()
+
+    def footprint(self, tool: str, arguments: Arguments) -> Mapping[str, str] | None:
+        """The record that an operation reads; None for cases, which may read anything."""
+        rule = self._spec.tools.get(tool)
+        if rule is None or rule.cases or rule.operation not in ("read", "update", "delete") or rule.where:
+            return None
+        names = self._names(arguments, rule)
+        found = {}
+        for name in (rule.store,) if isinstance(rule.store, str) else rule.store:
+            store = self._state.stores[name]
+            try:
+                key = key_of(rule, store, names, arguments)
+            except (UnknownError, BrokenError):
+                return None
+            if key is not None:
+                found["/".join([name, *map(str, key)])] = store.hash_of(key)
+        return found
+
+    def fork(self) -> CollectionServer:
+        """Share the immutable state."""
+        twin = object.__new__(CollectionServer)
+        twin._spec, twin._tools, twin._state, twin._latest = self._spec, self._tools, self._state, self._latest
+        twin._machine = self._machine.fork() if self._machine is not None else None
+        return twin
+
+    def dump(self) -> JsonDict:
+        """Write down what changed since the start."""
+        machine = self._machine.dump() if self._machine is not None else None
+        return {"version": _VERSION, "state": self._state.dump(), "latest": dict(self._latest), "machine": machine}
+
+    def load(self, data: JsonDict) -> None:
+        """Replace the state.
+
+        Raises:
+            KernelError: `data` is damaged or from another version.
+        """
+        if not isinstance(data, dict) or data.get("version") != _VERSION:
+            raise KernelError("the state of a collection world of another version")
+        try:
+            self._state = State.of(self._spec).loaded(data["state"])
+            if self._machine is not None:
+                self._machine.load(data["machine"])
+            self._latest = {str(tool): str(text) for tool, text in data["latest"].items()}
+        except (KeyError, ValueError, TypeError, AttributeError, ValidationError) as exc:
+            raise KernelError("damaged state of a collection world") from exc
+
+    def describe(self) -> JsonDict:
+        """The first records of each store."""
+        described = {name: store.describe(_DESCRIBED) for name, store in self._state.stores.items()}
+        return described if self._machine is None else {**described, "terminal": self._machine.describe()}
+
+    def close(self) -> None:
+        """Free the machine."""
+        if self._machine is not None:
+            self._machine.close()
+
+    @property
+    def state(self) -> State:
+        """What the session knows now."""
+        return self._state
+
+    def _names(self, arguments: Arguments, rule: ToolRule) -> dict[str, Any]:
+        names: dict[str, Any] = {name: StoreView(store) for name, store in self._state.stores.items()}
+        names.update(args=dict(arguments), now=self._state.now(self._spec))
+        return _with_lets(names, rule.let)
+
+    def _outcome(self, tool: str, arguments: Arguments, rule: ToolRule) -> Outcome:
+        known = self._tools.get(tool)
+        if known is None and tool not in self._spec.tools:
+            if not self._tools:
+                raise UnknownError(f"nothing is known of a tool {tool}")
+            refused = render(self._spec.messages.unknown_tool, {"tool": tool, "args": dict(arguments)})
+            return Outcome(refused, self._state, error=True, kind="refused", why="there is no such tool")
+        if known is not None and self._spec.check_arguments:
+            refused = refusal(known, arguments, self._spec.messages)
+            if refused is not None:
+                return Outcome(refused, self._state, error=True, kind="refused", why="the schema refuses the arguments")
+        names = self._names(arguments, rule)
+        for number, case in enumerate(rule.cases):
+            inner = _with_lets(names, case.let)
+            if holds(case.when, inner):
+                return self._case(case, number, inner)
+        if rule.operation == "shell":
+            return self._run(tool, rule, names)
+        if rule.operation is None:
+            raise UnknownError(f"no rule says what {tool} answers here")
+        return operate(Call(tool, arguments, rule, names, self._spec.messages), self._state)
+
+    def _run(self, tool: str, rule: ToolRule, names: Mapping[str, Any]) -> Outcome:
+        assert self._machine is not None
+        command = render(rule.command, names)
+        if not isinstance(command, str) or "\0" in command:
+            raise BrokenError(f"the command of {tool} is no text")
+        done = self._machine.run(command)
+        answer: Any = done.output
+        if rule.answer is not None:
+            answer = render(rule.answer, {**names, **done.streams})
+        return Outcome(answer, self._state, done.failed, "shell", done.why, done.writes, guess=not done.known)
+
+    def _case(self, case: CaseSpec, number: int, names: Mapping[str, Any]) -> Outcome:
+        answer = render(case.answer, names)
+        if isinstance(answer, Missing):
+            raise BrokenError("the answer is not there")
+        state, writes = _applied(self._state, case, {**names, "answer": answer})
+        support = case.support
+        kind = "case" if support is None else "strong" if support.n >= _STRONG else "weak"
+        why = f"case {number + 1}" + (f", right in {support.exact} of {support.n} traces" if support else "")
+        return Outcome(answer, state, case.error, kind, why, writes, case.guess)
+
+    def _after(self, rule: ToolRule, state: State) -> State:
+        return state.doubting(rule.doubts) if rule.doubts else state
+
+    def _doubted(self, rule: ToolRule, tool: str) -> State:
+        """What stands after a call of which nothing could be told."""
+        if rule.changes is False or self._reads_only(rule):
+            return self._state
+        if rule.doubts or rule.cases or rule.operation is not None:
+            touched = {effect.store for case in rule.cases for effect in case.effects}
+            named = (rule.store,) if isinstance(rule.store, str) else rule.store
+            return self._state.doubting((*rule.doubts, *touched, *(n for n in named if n)))
+        return self._state.doubting(None)
+
+    @staticmethod
+    def _reads_only(rule: ToolRule) -> bool:
+        return rule.operation in ("read", "list", "search") and not any(case.effects for case in rule.cases)
+
+    @staticmethod
+    def _plain(rule: ToolRule) -> bool:
+        """Whether an observed answer may be given again to the same call: nothing tells more of it."""
+        return rule.changes is False and rule.operation is None
+
+    def _guess(self, tool: str) -> Observation:
+        """What the tool answered last, or ever."""
+        if tool in self._latest:
+            return Observation.from_text(self._latest[tool], is_error=False)
+        found = next((read for read in self._spec.reads if read.tool == tool and not read.error), None)
+        return Observation.from_text(found.answer if found else "", is_error=False)
+
+    def _follow(self, tool: str, arguments: Arguments, rule: ToolRule, value: Any, text: str) -> None:
+        names = self._names(arguments, rule)
+        before = self._state
+        if not self._reads_only(rule) and rule.changes is not False:
+            self._state = self._followed_change(rule, names, value if value is not None else text, tool)
+        if rule.operation in ("read", "create", "update") and rule.answer is None and isinstance(value, dict):
+            self._learn_record(arguments, rule, names, value)
+        elif rule.operation == "delete":
+            self._learn_deletion(arguments, rule, names, before)
+        elif rule.operation in ("list", "search") and rule.answer is None and isinstance(value, list):
+            (store, *_) = (rule.store,) if isinstance(rule.store, str) else rule.store
+            for item in value:
+                self._keep(store, item, None, names)
+        for harvest in rule.harvest:
+            for item in _along(value, harvest.path.split(".") if harvest.path else []):
+                self._keep(harvest.store, item, harvest.key, names)
+
+    def _followed_change(self, rule: ToolRule, names: Mapping[str, Any], answer: Any, tool: str) -> State:
+        """Apply the effects of the case that ends well; what cannot be told of them is doubted."""
+        case = next((case for case in reversed(rule.cases) if not case.error), None)
+        if case is None or not (case.effects or rule.changes is not None):
+            return self._doubted(rule, tool)
+        inner = {**_with_lets(names, case.let), "answer": answer}
+        state = self._state
+        for effect in case.effects:
+            single = case.model_copy(update={"effects": (effect,)})
+            try:
+                state, _ = _applied(state, single, inner)
+            except (UnknownError, BrokenError):
+                state = state.doubting((effect.store,))
+        return self._after(rule, state)
+
+    def _learn_record(self, arguments: Arguments, rule: ToolRule, names: Mapping[str, Any], value: JsonDict) -> None:
+        for name in (rule.store,) if isinstance(rule.store, str) else rule.store:
+            store = self._state.stores[name]
+            key = as_key([value.get(part) for part in store.spec.key])
+            if key is None:
+                try:
+                    key = key_of(rule, store, names, arguments)
+                except (UnknownError, BrokenError):
+                    key = None
+            if key is not None:
+                self._merge(name, key, value)
+                return
+
+    def _learn_deletion(self, arguments: Arguments, rule: ToolRule, names: Mapping[str, Any], before: State) -> None:
+        for name in (rule.store,) if isinstance(rule.store, str) else rule.store:
+            key = key_of(rule, before.stores[name], names, arguments)
+            if key is not None:
+                self._state = before.with_store(before.stores[name].drop(key))
+
+    def _follow_refusal(self, tool: str, arguments: Arguments, rule: ToolRule, text: str) -> None:
+        """A refusal in the words for a missing record says that there is none."""
+        for name in (rule.store,) if isinstance(rule.store, str) else rule.store:
+            store = self._state.stores[name]
+            names = self._names(arguments, rule)
+            try:
+                key = key_of(rule, store, names, arguments)
+                template = rule.missing if rule.missing is not None else self._spec.messages.missing_record
+                said = render(template, {**names, "tool": tool, "key": [str(part) for part in key or ()]})
+            except (UnknownError, BrokenError):
+                continue
+            if key is not None and text == (said if isinstance(said, str) else style_text(said, self._style(rule))):
+                self._state = self._state.with_store(store.drop(key))
+
+    def _style(self, rule: ToolRule) -> JsonStyle:
+        return rule.json_style or self._spec.json_style
+
+    def _keep(self, name: str, item: Any, template: Any, names: Mapping[str, Any]) -> None:
+        store = self._state.stores[name]
+        if not isinstance(item, Mapping):
+            return
+        try:
+            if template is not None:
+                key = as_key(render(template, {**names, "item": item}))
+            else:
+                key = as_key([item.get(part) for part in store.spec.key])
+        except (UnknownError, BrokenError):
+            return
+        if key is not None:
+            self._merge(name, key, item)
+
+    def _merge(self, name: str, key: Key, seen: Mapping[str, Any]) -> None:
+        """Keep what was seen of a record; fields that this view does not show stay as they were."""
+        store = self._state.stores[name]
+        known = store.get(key)
+        whole = isinstance(known, Mapping)
+        lacking = [field for field in known if field not in seen] if whole else []
+        record = {**known, **seen} if lacking else dict(seen)
+        if not whole or known != record:
+            self._state = self._state.put(name, key, record)
+
+
+def _applied(state: State, case: CaseSpec, names: Mapping[str, Any]) -> tuple[State, tuple[str, ...]]:
+    written = []
+    for effect in case.effects:
+        store = state.stores[effect.store]
+        if effect.key is None:
+            key = as_key([names["answer"].get(part) for part in store.spec.key])
+        else:
+            key = as_key(render(effect.key, names))
+        if key is None:
+            raise BrokenError(f"no key for {effect.store}")
+        if effect.delete:
+            store = store.drop(key)
+        elif effect.doubt:
+            store = store.doubt(key)
+        else:
+            store = store.put(key, render(effect.value if effect.value is not None else "{{ answer }}", names))
+        state = state.with_store(store)
+        written.append("/".join([effect.store, *map(str, key)]))
+    return state, tuple(written)
+
+
+def _with_lets(names: Mapping[str, Any], lets: Mapping[str, Any]) -> dict[str, Any]:
+    """Add names; one that is unknown or has no value harms only who uses it."""
+    made = dict(names)
+    for name, template in lets.items():
+        try:
+            made[name] = render(template, made)
+        except UnknownError as exc:
+            made[name] = Unknown(str(exc))
+        except BrokenError:
+            made[name] = Missing(name=name)
+    return made
+
+
+def style_text(value: Any, style: JsonStyle) -> str:
+    """Write JSON as the environment does."""
+    separators = (",", ":") if style.compact else None
+    return json.dumps(
+        value, indent=style.indent, separators=separators, ensure_ascii=style.ascii, sort_keys=style.sort_keys
+    )
+
+
+def _parsed(text: str) -> Any:
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _along(value: Any, steps: Sequence[str]) -> list[Any]:
+    found = [value]
+    for step in steps:
+        inner: list[Any] = []
+        for item in found:
+            if step == "*":
+                inner += item if isinstance(item, list) else item.values() if isinstance(item, dict) else []
+            elif isinstance(item, dict) and step in item:
+                inner.append(item[step])
+        found = inner
+    return found
+
+
+def _check_names(tool: str, rule: ToolRule, spec: CollectionsSpec) -> None:
+    """Find misspelt names before a session does.
+
+    Raises:
+        KernelError: A template is wrong or uses a name that there is not.
+    """
+    known = _OWN_NAMES | set(spec.stores) | set(rule.let)
+    own: list[Any] = [rule.key, rule.fields, rule.where, rule.answer, rule.missing, rule.exists, rule.let]
+    for case in rule.cases:
+        effects = [[effect.key, effect.value] for effect in case.effects]
+        _check_texts(tool, [case.when, case.let, case.answer, effects], known | set(case.let))
+    _check_texts(tool, own + [harvest.key for harvest in rule.harvest], known)
+
+
+def _check_texts(tool: str, template: Any, known: frozenset[str] | set[str]) -> None:
+    if isinstance(template, str):
+        try:
+            unknown = names_in(template) - known
+        except BrokenError as exc:
+            raise KernelError(f"tool {tool}: {exc}") from exc
+        if unknown:
+            raise KernelError(
+                f"tool {tool}: {template!r} uses {', '.join(sorted(unknown))}, which is no name here",
+                hint=f"names: {', '.join(sorted(known))}",
+            )
+    elif isinstance(template, dict):
+        bound = known | {str(template["$as"])} if "$as" in template else known
+        for item in template.values():
+            _check_texts(tool, item, bound)
+    elif isinstance(template, list | tuple):
+        for item in template:
+            _check_texts(tool, item, known)

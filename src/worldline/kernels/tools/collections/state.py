@@ -1,0 +1,102 @@
+"""The state of a collection world: its stores, recorded answers, and clock. Immutable, so that forks cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from worldline.domains.tools.collections import CollectionsSpec, RecordedRead
+from worldline.kernels.tools.collections.stores import Key, Store
+from worldline.types import JsonDict, canonical_json
+
+__all__ = ["State", "read_key"]
+
+
+def read_key(tool: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
+    """What a recorded answer is found by."""
+    return tool, canonical_json(dict(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a session knows of its world."""
+
+    stores: Mapping[str, Store]
+    declared_reads: Mapping[tuple[str, str], RecordedRead]
+    reads: Mapping[tuple[str, str], RecordedRead | None] = field(default_factory=dict)
+    """Recorded answers of the session itself; None: what was recorded does not stand any more."""
+    calls: int = 0
+
+    @classmethod
+    def of(cls, spec: CollectionsSpec) -> State:
+        """Build the state at the start."""
+        stores = {name: Store.of(name, store) for name, store in spec.stores.items()}
+        return cls(stores, {read_key(read.tool, read.arguments): read for read in spec.reads})
+
+    def read(self, tool: str, arguments: Mapping[str, Any]) -> RecordedRead | None:
+        """Return the recorded answer to a call, if it stands."""
+        key = read_key(tool, arguments)
+        return self.reads[key] if key in self.reads else self.declared_reads.get(key)
+
+    def with_store(self, store: Store) -> State:
+        """Return the state with a store changed."""
+        return replace(self, stores={**self.stores, store.name: store})
+
+    def put(self, store: str, key: Key, record: Any) -> State:
+        """Return the state with a record in a store."""
+        return self.with_store(self.stores[store].put(key, record))
+
+    def with_read(self, tool: str, arguments: Mapping[str, Any], answer: str, error: bool) -> State:
+        """Return the state with an answer recorded."""
+        read = RecordedRead(tool=tool, arguments=dict(arguments), answer=answer, error=error)
+        return replace(self, reads={**self.reads, read_key(tool, arguments): read})
+
+    def ticked(self) -> State:
+        """Return the state after one more call."""
+        return replace(self, calls=self.calls + 1)
+
+    def doubting(self, names: tuple[str, ...] | None) -> State:
+        """Return the state in which recorded answers of some tools, and records of some stores, stand no more.
+
+        Args:
+            names: Tools and stores; None: all.
+        """
+        keys = [key for key in {**self.declared_reads, **self.reads} if names is None or key[0] in names]
+        stores = {
+            name: store.doubt() if names is None or name in names else store for name, store in self.stores.items()
+        }
+        return replace(self, stores=stores, reads={**self.reads, **dict.fromkeys(keys)})
+
+    def now(self, spec: CollectionsSpec) -> str:
+        """The world's time: what was declared, and a tick for each call since."""
+        if not spec.now:
+            return ""
+        moment = datetime.fromisoformat(spec.now) + timedelta(seconds=spec.tick * self.calls)
+        text = moment.isoformat()
+        return text.removesuffix("+00:00") + "Z" if spec.now.endswith("Z") else text
+
+    def dump(self) -> JsonDict:
+        """Write down what changed."""
+        return {
+            "stores": {name: store.dump() for name, store in self.stores.items()},
+            "reads": [
+                [list(key), None if read is None else read.model_dump(mode="json")] for key, read in self.reads.items()
+            ],
+            "calls": self.calls,
+        }
+
+    def loaded(self, data: JsonDict) -> State:
+        """Return the state with what `dump` wrote down in place of its changes.
+
+        Raises:
+            KeyError: Something is missing.
+            ValueError: Something is wrong.
+        """
+        stores = {name: store.loaded(data["stores"][name]) for name, store in self.stores.items()}
+        reads = {
+            (str(key[0]), str(key[1])): None if read is None else RecordedRead.model_validate(read)
+            for key, read in data["reads"]
+        }
+        return replace(self, stores=stores, reads=reads, calls=int(data["calls"]))

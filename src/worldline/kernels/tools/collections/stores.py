@@ -1,0 +1,167 @@
+"""Stores of records: what is known of them, what is known not to be there, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from worldline.domains.tools.collections import StoreSpec
+from worldline.kernels.tools.collections.expressions import ABSENT, Unknown, UnknownError
+from worldline.types import JsonDict, canonical_json, content_id
+
+__all__ = ["Key", "Store", "StoreView", "as_key"]
+
+Key = tuple[str | int, ...]
+
+_GONE = "gone"
+_DOUBTED = "doubted"
+
+
+def as_key(value: Any) -> Key | None:
+    """Read a key: one value, or one for each part; None where it is none."""
+    parts = tuple(value) if isinstance(value, list | tuple) else (value,)
+    return parts if parts and all(type(part) in (str, int) for part in parts) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Records by key. Immutable: every change gives another store, which shares what was declared."""
+
+    name: str
+    spec: StoreSpec
+    declared: Mapping[Key, Any]
+    changed: Mapping[Key, Any] = field(default_factory=dict)
+    """Records that came or changed since; `(mark,)` for those that went or are doubted."""
+    closed: bool = False
+    """Whether a key that is not here does not exist."""
+    number: int = 1
+    """The next id's number."""
+
+    @classmethod
+    def of(cls, name: str, spec: StoreSpec) -> Store:
+        """Build a store from its declaration."""
+        declared: dict[Key, Any] = {tuple(record[part] for part in spec.key): record for record in spec.records}
+        declared.update({entry.key: entry.record for entry in spec.keyed})
+        return cls(name, spec, declared, closed=spec.closed, number=spec.ids.next if spec.ids else 1)
+
+    def get(self, key: Key) -> Any:
+        """Return the record, ABSENT, or an :class:`Unknown`."""
+        found = self.changed.get(key, self.declared.get(key))
+        if isinstance(found, tuple):
+            return ABSENT if found[0] == _GONE else Unknown(f"{self.name} {_spoken(key)} may have changed")
+        if found is not None:
+            return found
+        return ABSENT if self.closed else Unknown(f"{self.name} {_spoken(key)} was never seen")
+
+    def present(self) -> Iterator[Key]:
+        """Keys of the records that are known, in the order they came."""
+        for key in self.declared:
+            if not isinstance(self.changed.get(key), tuple):
+                yield key
+        for key, record in self.changed.items():
+            if key not in self.declared and not isinstance(record, tuple):
+                yield key
+
+    def records(self) -> list[Any]:
+        """All records.
+
+        Raises:
+            UnknownError: There may be others.
+        """
+        if not self.closed:
+            raise UnknownError(f"not all {self.name} are known")
+        doubted = [key for key, record in self.changed.items() if record == (_DOUBTED,)]
+        if doubted:
+            raise UnknownError(f"{self.name} {_spoken(doubted[0])} may have changed")
+        return [self.get(key) for key in self.present()]
+
+    def put(self, key: Key, record: Any) -> Store:
+        """Return a store with this record; one that was there keeps its place."""
+        was_gone = isinstance(self.changed.get(key), tuple)
+        kept = {k: v for k, v in self.changed.items() if k != key} if was_gone else self.changed
+        return replace(self, changed={**kept, key: record})
+
+    def drop(self, key: Key) -> Store:
+        """Return a store without the record."""
+        return replace(self, changed={**self.changed, key: (_GONE,)})
+
+    def doubt(self, key: Key | None = None) -> Store:
+        """Return a store in which a record is not known any more; without a key, none is."""
+        if key is not None:
+            return replace(self, changed={**self.changed, key: (_DOUBTED,)})
+        doubted = dict.fromkeys([*self.declared, *self.changed], (_DOUBTED,))
+        return replace(self, changed=cast("Mapping[Key, Any]", doubted), closed=False)
+
+    def new_id(self) -> tuple[str | int, Store]:
+        """Make up the next id, one that is free."""
+        ids = self.spec.ids
+        assert ids is not None
+        taken = {key[0] for key in (*self.declared, *self.changed)}
+        number = self.number
+        while True:
+            made: str | int = number if ids.integer else ids.pattern.format(n=number)
+            number += 1
+            if made not in taken:
+                return made, replace(self, number=number)
+
+    def hash_of(self, key: Key) -> str:
+        """Hash a record's content; `absent` or `unknown` where there is none."""
+        found = self.get(key)
+        if isinstance(found, Unknown):
+            return "unknown"
+        return "absent" if found is ABSENT else content_id(found)
+
+    def dump(self) -> JsonDict:
+        """Write down what changed."""
+        rows = []
+        for key, found in self.changed.items():
+            marked = isinstance(found, tuple)
+            rows.append([list(key), marked, found[0] if marked else found])
+        return {"changed": rows, "closed": self.closed, "number": self.number}
+
+    def loaded(self, data: JsonDict) -> Store:
+        """Return the store with what `dump` wrote down in place of its changes."""
+        changed = {tuple(key): (value,) if marked else value for key, marked, value in data["changed"]}
+        return replace(self, changed=changed, closed=bool(data["closed"]), number=int(data["number"]))
+
+    def describe(self, limit: int) -> JsonDict:
+        """Return the first records for people."""
+        shown: list[Any] = []
+        for key in self.present():
+            if len(shown) == limit:
+                break
+            record = self.get(key)
+            named = isinstance(record, Mapping) and all(part in record for part in self.spec.key)
+            shown.append(record if named else {"key": list(key), "record": record})
+        known = sum(1 for _ in self.present())
+        return {"records": shown, "known": known, "all_known": self.closed}
+
+
+class StoreView:
+    """A store as expressions see it: `store[key]`, `key in store`, and the list of all records."""
+
+    look_up = True
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, key: Any) -> Any:
+        found = as_key(key)
+        return ABSENT if found is None else self._store.get(found)
+
+    def __contains__(self, key: Any) -> bool:
+        found = self[key]
+        if isinstance(found, Unknown):
+            raise UnknownError(found.what)
+        return found is not ABSENT
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._store.records())
+
+    def __len__(self) -> int:
+        return len(self._store.records())
+
+
+def _spoken(key: Key) -> str:
+    return canonical_json(key[0] if len(key) == 1 else list(key))
