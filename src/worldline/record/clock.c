@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -261,9 +262,8 @@ static void map_statx_time(struct statx_timestamp *t)
     t->tv_nsec = ns;
 }
 
-int statx(int dir, const char *restrict path, int flags, unsigned int mask, struct statx *restrict st)
+static long map_statx(long result, struct statx *st)
 {
-    int result = syscall(SYS_statx, dir, path, flags, mask, st);
     if (result || !table) return result;
     map_statx_time(&st->stx_atime);
     map_statx_time(&st->stx_mtime);
@@ -274,6 +274,36 @@ int statx(int dir, const char *restrict path, int flags, unsigned int mask, stru
         st->stx_blocks = 8;
     }
     return result;
+}
+
+#ifdef __x86_64__
+/* Node asks for file times by calling `syscall` itself. Hidden calls of this library come by here, too. */
+long syscall(long number, ...)
+{
+    va_list list;
+    long a[6], i, result;
+    va_start(list, number);
+    for (i = 0; i < 6; i++) a[i] = va_arg(list, long);
+    va_end(list);
+    register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    if (result < 0 && result > -4096) {
+        errno = (int)-result;
+        return -1;
+    }
+    return number == SYS_statx ? map_statx(result, (struct statx *)a[4]) : result;
+}
+#define MAPPED(result, st) (result)
+#else
+#define MAPPED(result, st) map_statx(result, st)
+#endif
+
+int statx(int dir, const char *restrict path, int flags, unsigned int mask, struct statx *restrict st)
+{
+    return (int)MAPPED(syscall(SYS_statx, dir, path, flags, mask, st), st);
 }
 
 /* ---- kernel name ---- */
