@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Install the MCP servers that `worldline record mcp` records, in the versions of the shipped recordings.
+
+    python3 scripts/install_mcp_servers.py [DIRECTORY]
+
+The directory is that of `WORLDLINE_MCP_HOME`, by default `mcp-servers` in the user's data folder. Packages come from
+wherever this user's pip and npm take theirs. The servers run in a box that sees `/usr` only, so that Python must be
+there (`apt-get install python3-venv`); a Node from elsewhere is copied. `--only python` leaves the Node servers out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PYTHON = Path("/usr/bin/python3")
+VENVS = {
+    "python": [
+        "mcp>=2,<3",
+        "mcp-server-time==2026.10.19",
+        "mcp-server-git==2026.10.19",
+        "mcp-server-fetch==2026.10.24",
+    ],
+    "python1": ["mcp<2", "mcp-server-sqlite==2025.4.25", "mcp-server-duckdb==1.1.0"],  # these break with mcp 2
+}
+NODE = [
+    f"@modelcontextprotocol/server-{name}@2026.8.31"
+    for name in ("filesystem", "memory", "everything", "sequential-thinking")
+]
+
+
+def main() -> None:
+    """Install what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", nargs="?", type=Path, default=_default())
+    parser.add_argument("--only", choices=["python", "node"])
+    args = parser.parse_args()
+    args.directory.mkdir(parents=True, exist_ok=True)
+    if args.only != "node":
+        if not PYTHON.exists():
+            sys.exit(f"{PYTHON} is missing: apt-get install python3-venv")
+        for name, packages in VENVS.items():
+            place = args.directory / name
+            subprocess.run([PYTHON, "-m", "venv", place], check=True)
+            subprocess.run([place / "bin/pip", "install", "--quiet", *packages], check=True)
+    if args.only != "python":
+        _install_node(args.directory / "node")
+    print(args.directory)
+
+
+def _default() -> Path:
+    given = os.environ.get("WORLDLINE_MCP_HOME")
+    if given:
+        return Path(given)
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("worldline")) / "mcp-servers"
+
+
+def _install_node(place: Path) -> None:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        sys.exit("node and npm are missing: apt-get install nodejs npm (Node 20 or newer)")
+    place.mkdir(exist_ok=True)
+    (place / "package.json").write_text('{"private": true}\n')
+    subprocess.run([npm, "install", "--no-audit", "--no-fund", *NODE], cwd=place, check=True)
+    if not Path(node).resolve().is_relative_to("/usr"):
+        (place / "bin").mkdir(exist_ok=True)
+        shutil.copy(Path(node).resolve(), place / "bin/node")
+
+
+if __name__ == "__main__":
+    main()
