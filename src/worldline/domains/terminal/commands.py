@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["AndOr", "If", "List", "Loop", "Node", "Other", "Pipe", "Simple"]
+__all__ = ["AndOr", "Case", "If", "List", "Loop", "Node", "Other", "Pipe", "Simple"]
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 
@@ -37,7 +37,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Anything that is only run as a whole: `case`, `[[ ]]`, `(( ))`, a function, a subshell."""
+    """Anything else: `[[ ]]`, `(( ))`, a function, a group, a subshell, and what is redirected as a whole."""
 
     text: str
     kind: str = ""
@@ -70,14 +70,14 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`for`, `while`, `until`, or `for ((`."""
+    """`for`, `while`, `until`, `select`, or `for ((`."""
 
     text: str
     kind: str
     variable: str
-    """Of a `for`."""
+    """Of a `for` or `select`."""
     head: str
-    """Words of a `for` as typed; the three expressions of a `for ((`, joined by `;`."""
+    """Words of a `for` or `select` as typed; the three expressions of a `for ((`, joined by `;`."""
     test: List | None
     """What a `while` or `until` tests."""
     body: List
@@ -92,4 +92,13 @@ class If:
     otherwise: List | None
 
 
-Node = Simple | Other | Pipe | Loop | If | List
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`case`, with its patterns, bodies and what ends them (`;;`, `;&`, `;;&`)."""
+
+    text: str
+    word: str
+    clauses: tuple[tuple[tuple[str, ...], List, str], ...]
+
+
+Node = Simple | Other | Pipe | Loop | If | Case | List

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
-from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
+from worldline.domains.terminal.commands import AndOr, Case, If, List, Loop, Node, Other, Pipe, Simple
 
 __all__ = ["Fault", "Incomplete", "parse"]
 
@@ -336,7 +336,8 @@ class _Reader:
         if word in _RESERVED:
             raise Fault
         reader = {
-            "{": self.group, "for": self.loop_over, "while": self.loop_while, "until": self.loop_while,
+            "{": self.group, "for": self.loop_over, "select": self.loop_over,
+            "while": self.loop_while, "until": self.loop_while,
             "if": self.condition, "case": self.case, "[[": self.test, "function": self.function,
         }.get(word)  # fmt: skip
         return reader(start) if reader is not None else self.simple(start)
@@ -426,10 +427,11 @@ class _Reader:
         return self.other(start, "{")
 
     def loop_over(self, start: int) -> Node:
-        self.place += len("for")
+        kind = self.reserved()
+        self.place += len(kind)
         self.blanks()
-        variable, head, kind = "", "", "for"
-        if self.text.startswith("((", self.place):
+        variable, head = "", ""
+        if kind == "for" and self.text.startswith("((", self.place):
             kind, opened = "cfor", self.place
             self.enclosed("(", ")")
             head = self.text[opened + 2 : self.place - 2]
@@ -499,9 +501,11 @@ class _Reader:
     def case(self, start: int) -> Node:
         self.place += len("case")
         self.blanks()
-        if not self.word():
+        subject = self.word()
+        if not subject:
             self.missing()
         self.expect("in")
+        clauses: list[tuple[tuple[str, ...], List, str]] = []
         while True:
             self.newlines()
             if self.reserved() == "esac":
@@ -509,19 +513,30 @@ class _Reader:
                 break
             if self.peek() == "(":
                 self.take("(")
-            while True:
-                self.blanks()
-                if not self.word():
-                    self.missing()
-                if self.peek() != "|":
-                    break
-                self.take("|")
+            patterns = self.patterns()
             self.close(")")
-            self.list(frozenset((";;", "esac")))
+            body = self.list(frozenset((";;", "esac")))
             operator = self.peek()
-            if operator in (";;", ";&", ";;&"):
+            ended = operator in (";;", ";&", ";;&")
+            if ended:
                 self.take(operator)
-        return self.other(start, "case")
+            clauses.append((patterns, body, operator if ended else ";;"))
+        redirected = self.redirections()
+        text = self.source(start)
+        return Other(text, "case") if redirected else Case(text, subject, tuple(clauses))
+
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns of a clause of `case`."""
+        found: list[str] = []
+        while True:
+            self.blanks()
+            word = self.word()
+            if not word:
+                self.missing()
+            found.append(word)
+            if self.peek() != "|":
+                return tuple(found)
+            self.take("|")
 
     def test(self, start: int) -> Node:
         self.place += 2

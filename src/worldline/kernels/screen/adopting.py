@@ -21,6 +21,7 @@ __all__ = ["adopt"]
 
 
 _STARTED = re.compile(r"\[(\d+)\] (\d+)$")
+_NOTICE = re.compile(r"\[(\d+)\][-+ ]  (\S.*?)(?: {2,}|(?<=.{24}))\S")
 _MISSING = re.compile(r"bash: \S+: command not found\n")
 """What is said of a command that did nothing."""
 
@@ -132,7 +133,18 @@ def _runs(after: State, before: State, row: str, match: re.Match[str], entered: 
 
 
 def _read_jobs(after: State, rows: list[str]) -> None:
-    """Take process ids of jobs from the screen."""
+    """Take process ids of jobs from the screen, and what is said of them after the last command."""
+    last = max((number for number, row in enumerate(rows[:-1]) if row.startswith(rows[-1][:4])), default=len(rows))
+    for row in rows[last:] if rows[-1] else ():
+        said = _NOTICE.match(row)
+        job = after.jobs.find(f"%{said[1]}") if said is not None else None
+        if job is None or said is None:
+            continue
+        job.coming, job.untold = "", False
+        if said[2] == "Stopped":
+            after.jobs.stop(job)
+        elif said[2] != "Running":
+            after.jobs.remove([job])
     for row in rows:
         found = _STARTED.match(row)
         for job in after.jobs.jobs if found is not None else ():
@@ -176,6 +188,7 @@ def _at_prompt(
     else:
         point = len(kept)
     after.lost, after.task, after.queue = "", None, ""
+    after.jobs.remove([job for job in after.jobs.jobs if job.fore])
     after.driver = LineDriver()
     after.pending.clear()
     after.pending_kinds.clear()

@@ -7,15 +7,19 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from worldline.domains.terminal.commands import List, Loop, Node, Other, Simple
+from worldline.domains.terminal.commands import Simple
+from worldline.domains.terminal.syntax import parse
+from worldline.kernels.screen.calling import returned
+from worldline.kernels.screen.foreground import LOOPS
 from worldline.kernels.screen.jobs import Job
 from worldline.kernels.screen.reading import ReadLine
-from worldline.kernels.screen.tasks import Task
+from worldline.kernels.screen.tasks import Frame, Task
+from worldline.kernels.screen.writing import written
 
 if TYPE_CHECKING:
     from worldline.kernels.screen.running import Runner
 
-__all__ = ["BUILTINS", "Builtin", "jobs_listed", "written"]
+__all__ = ["BUILTINS", "Builtin", "jobs_listed"]
 
 Builtin = Callable[["Runner", Task, Simple, list[str]], None]
 
@@ -23,25 +27,14 @@ _SLEEP = re.compile(r"(\d+\.?\d*|\.\d+)([smhd]?)")
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIGNALS = {
     "": "Terminated", "TERM": "Terminated", "15": "Terminated", "KILL": "Killed", "9": "Killed", "INT": "Interrupt",
-    "2": "Interrupt", "HUP": "Hangup", "1": "Hangup",
+    "2": "Interrupt", "HUP": "Hangup", "1": "Hangup", "USR1": "User defined signal 1", "10": "User defined signal 1",
+    "USR2": "User defined signal 2", "12": "User defined signal 2", "ALRM": "Alarm clock", "14": "Alarm clock",
+    "PIPE": "Broken pipe", "13": "Broken pipe",
 }  # fmt: skip
-
-
-def written(text: str, node: Node | None = None) -> str:
-    """A command as bash writes it down for a list of jobs."""
-    if isinstance(node, Loop) and node.kind in ("for", "while", "until"):
-        body = f"    {_statements(node.body)};"
-        if node.kind == "for":
-            return f"for {node.variable} in {node.head};\ndo\n{body}\ndone"
-        test = _statements(node.test) if node.test is not None else ""
-        return f"{node.kind} {test}; do\n{body}\ndone"
-    if isinstance(node, Other) and node.kind == "(":
-        return f"( {text[1:-1].strip().rstrip(';')} )"
-    return re.sub(r"\s+", " ", text) if "'" not in text and '"' not in text else text
-
-
-def _statements(node: List) -> str:
-    return "; ".join(item.text for item in node.items)
+"""What is said of a job that a signal ended."""
+_WAKING = frozenset(("", "TERM", "15", "HUP", "1", "KILL", "9"))
+"""Signals that end a stopped job, too."""
+_NUMBERS = {"Terminated": 143, "Killed": 137, "Hangup": 129, "Interrupt": 130, "Broken pipe": 141, "Alarm clock": 142}
 
 
 def _say(runner: Runner, task: Task, text: str, status: int = 0) -> None:
@@ -54,11 +47,13 @@ def _sleep(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     task.simple = written(node.text)
     if words and all(word in ("inf", "infinity") for word in words):
         task.forever = True
+        runner.fork(task)
         runner.features.add("timing")
         return
     if not words or None in found or any(operator for _, operator in node.tokens):
         runner.whole(task, node.text)
         return
+    runner.fork(task)
     seconds = sum(float(match[1]) * _UNITS[match[2]] for match in found if match is not None)
     runner.features.add("timing")
     task.status = 0
@@ -74,31 +69,42 @@ def jobs_listed(runner: Runner, words: Sequence[str]) -> str | None:
     table = runner.state.jobs
     if set(options) - set("lprs") or any(not word.startswith(("-", "%")) for word in words):
         return None
-    chosen = [job for word in words if word.startswith("%") if (job := table.find(word)) is not None] or table.jobs
+    named = [word for word in words if word.startswith("%")]
+    chosen = [job for word in named if (job := table.find(word)) is not None] if named else table.jobs
+    missing = "".join(f"bash: jobs: {word}: no such job\n" for word in named if table.find(word) is None)
     if "r" in options:
         chosen = [job for job in chosen if job.state == "Running"]
     if "s" in options:
         chosen = [job for job in chosen if job.state == "Stopped"]
     if "p" in options:
-        return "".join(f"{job.pid}\n" for job in chosen)
-    text = "".join(table.line(job, pid="l" in options) for job in chosen)
-    table.jobs = [job for job in table.jobs if not job.over or job not in chosen]
+        return missing + "".join(f"{job.pid}\n" for job in chosen)
+    text = missing + "".join(table.line(job, pid="l" in options) for job in chosen)
+    for job in chosen:
+        job.untold = False
+    table.remove([job for job in chosen if job.over])
     return text
 
 
 def _jobs(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     runner.features.add("job")
+    wrong = re.fullmatch(r"-[lnprsx]*([^lnprsx])\w*", words[0]) if words else None
+    if wrong is not None:
+        usage = "jobs: usage: jobs [-lnprs] [jobspec ...] or jobs -x command [args]"
+        _say(runner, task, f"bash: jobs: -{wrong[1]}: invalid option\n{usage}\n", 2)
+        return
     listed = jobs_listed(runner, words)
     if listed is None:
         runner.unclear(task, node)
     else:
-        _say(runner, task, listed)
+        _say(runner, task, listed, int("no such job\n" in listed))
+        if "l" in "".join(word for word in words if word.startswith("-")) and "|" in listed:
+            runner.doubt("the processes of a pipe")
 
 
 def _chosen(runner: Runner, task: Task, name: str, words: list[str]) -> Job | None:
     word = words[0] if words else ""
     job = runner.state.jobs.find(word)
-    if job is None or job.over:
+    if job is None or job.over or job.fore:
         _say(runner, task, f"bash: {name}: {word or 'current'}: no such job\n", 1)
         return None
     return job
@@ -110,9 +116,16 @@ def _fg(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     if job is None:
         return
     table = runner.state.jobs
-    table.jobs = [other for other in table.jobs if other is not job]
-    runner.state.display.write(f"{job.text}\n")
-    job.task.background = False
+    runner.state.display.write(f"{job.text}{table.started(job)}\n")
+    table.prefer(job)
+    if job.coming and job.coming != "Stopped":
+        ended, job.coming = job.coming, ""
+        table.remove([job])
+        table.settle()
+        _say(runner, task, f"{table.notices()}{ended}\n", _NUMBERS.get(ended, 128))
+        return
+    job.task.background, job.fore, job.state, job.untold = False, True, "Running", False
+    task.frames.append(Frame("job", node, job.number))
     runner.resume(task, job.task)
 
 
@@ -125,15 +138,17 @@ def _bg(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
         _say(runner, task, f"bash: bg: job {job.number} already in background\n")
         return
     table = runner.state.jobs
-    mark = table.mark(job)
-    table.turn += 1
-    job.state, job.order, job.task.background = "Running", table.turn, True
+    said = f"[{job.number}]{table.mark(job)} {job.text} &{table.started(job)}\n"
+    job.state, job.task.background, job.untold = "Running", True, False
+    table.last_pid = job.pid
     if job.task.program is not None:
-        job.state = "Stopped"
-        runner.doubt("a program that reads the terminal from the background")
+        job.state, job.untold = "Stopped", True
     elif job.task.remaining:
         job.task.wake, job.task.remaining = runner.state.now + job.task.remaining, 0.0
-    _say(runner, task, f"[{job.number}]{mark} {job.text} &\n")
+    table.choose()
+    _say(runner, task, said)
+    if job.task.frames and job.task.wake is None and job.task.program is None:
+        runner.aside(job.task)
 
 
 def _wait(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
@@ -154,9 +169,18 @@ def _wait(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
                 _say(runner, task, f"bash: wait: pid {word} is not a child of this shell\n", 127)
             return
         chosen.append(job)
+    table.settle()
+    if words and all(job.over for job in chosen):
+        ended = chosen[-1]
+        runner.state.display.write(
+            table.notices() if ended.state != "Done" and not ended.state.startswith("Exit") else ""
+        )
+        table.remove(chosen)
+        runner.status(task, _NUMBERS.get(ended.state, ended.task.status))
+        return
     chosen = [job for job in (chosen if words else table.jobs) if job.state == "Running"]
     if not words and not any_of_them and task.script is None:
-        table.jobs = [job for job in table.jobs if not job.over]  # the shell tells of none that ended before
+        table.remove([job for job in table.jobs if job.over])  # the shell tells of none that ended before
     if not chosen:
         runner.status(task, 0)
         return
@@ -168,6 +192,11 @@ def _wait(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
 def _disown(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     runner.features.add("job")
     table = runner.state.jobs
+    if words[:1] == ["-h"]:
+        job = table.find(words[1] if len(words) > 1 else "")
+        named = words[1] if len(words) > 1 else "current"
+        _say(runner, task, "" if job else f"bash: disown: {named}: no such job\n", int(job is None))
+        return
     if [word for word in words if word.startswith("-") and word != "-a"]:
         runner.unclear(task, node)
         return
@@ -175,7 +204,7 @@ def _disown(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     if job is None:
         _say(runner, task, f"bash: disown: {words[0] if words else 'current'}: no such job\n", 1)
         return
-    table.jobs = [] if "-a" in words else [other for other in table.jobs if other is not job]
+    table.remove(list(table.jobs) if "-a" in words else [job])
     runner.status(task, 0)
 
 
@@ -192,33 +221,53 @@ def _kill(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     if not rest:
         runner.unclear(task, node)
         return
-    status = 0
+    status, ended = 0, 0
     for word in rest:
         job = table.find(word)
-        if job is None or job.over:
-            status = 1
-            if not word.startswith("%"):
+        if job is None or job.over or (job.coming and job.coming != "Stopped" and signal in ("0", "CONT", "18")):
+            status = int(job is None or job.over)
+            if not status:
+                continue
+            if word.startswith("%"):
+                runner.state.display.write(f"bash: kill: {word}: no such job\n")
+            elif word.isdigit() and int(word) in range(table.first_pid, table.next_pid):
+                runner.state.display.write(f"bash: kill: ({word}) - No such process\n")
+            else:
                 runner.unclear(task, node)
                 return
-            runner.state.display.write(f"bash: kill: {word}: no such job\n")
-        elif signal in ("STOP", "19", "TSTP", "20") and job.state == "Running":
-            job.task.remaining = max(0.0, (job.task.wake or 0.0) - runner.state.now)
-            job.task.wake = None
-            table.stop(job)
-            runner.doubt("when a stopped job is told of")
-        elif signal in ("CONT", "18") and job.state == "Stopped":
-            job.state, job.task.background, job.late = "Running", True, True
-            job.task.wake, job.task.remaining = runner.state.now + job.task.remaining, 0.0
-        elif job.task.script is not None and "trap" in job.task.script.node.text:
-            runner.doubt("a signal to a script that may trap it")
-        elif signal in _SIGNALS and job.state == "Running":
-            # one that was continued just before is heard of at once
-            job.state, job.task.wake, job.late = _SIGNALS[signal], None, not job.late
-            job.task.frames.clear()
-            job.task.status = 143
         else:
-            runner.doubt("a signal to a job")
+            ended += _signal(runner, job, signal)
+    if ended > 1:
+        runner.doubt("in which order the shell hears of the ends of several jobs")
     runner.status(task, status)
+
+
+def _signal(runner: Runner, job: Job, signal: str) -> bool:
+    """Send a signal to a job; tell whether it ended a running one."""
+    task = job.task
+    running = job.state == "Running"
+    if signal == "0" or (running and signal in ("CONT", "18")):
+        return False
+    if signal in ("STOP", "19", "TSTP", "20"):
+        if running:
+            task.remaining = max(0.0, (task.wake or 0.0) - runner.state.now)
+            task.wake, job.coming = None, "Stopped"
+    elif signal in ("CONT", "18"):
+        job.state, task.background, job.untold = "Running", True, False
+        task.wake, task.remaining = runner.state.now + task.remaining, 0.0
+    elif task.script is not None and "trap" in task.script.node.text:
+        runner.doubt("a signal to a script that may trap it")
+    elif signal in _SIGNALS and (running or signal in _WAKING):
+        job.coming, job.untold = _SIGNALS[signal], not running
+        task.wake = None
+        task.frames.clear()
+        task.status = _NUMBERS.get(job.coming, 128)
+        return running
+    else:
+        job.untold = not running
+        if signal not in _SIGNALS:
+            runner.doubt("a signal to a job")
+    return False
 
 
 def _history(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
@@ -356,6 +405,32 @@ def _tail(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     task.shown = runner.size(files[0])
 
 
+def _nohup(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
+    """`nohup`, which says what becomes of the terminal it was started at, and runs a command."""
+    redirected = {token.rstrip("&12") or ">" for token, operator in node.tokens if operator}
+    errors = any(re.match(r"2>|&>|>&", token) for token, operator in node.tokens if operator)
+    if not words or words[0].startswith("-") or redirected - {">", ">>", "2>", "&>", "&>>", "2>>"}:
+        runner.whole(task, node.text)
+        return
+    said = "nohup: ignoring input"
+    if not redirected or redirected == {"2>"}:
+        said += " and appending output to 'nohup.out'"
+    elif not errors:
+        said += " and redirecting stderr to stdout"
+    place = node.text.index("nohup")
+    rest = node.text[:place] + node.text[place + len("nohup") :].lstrip()
+    if not redirected:
+        rest += " >> nohup.out 2>&1"
+    elif not errors:
+        rest += " 2>&1"
+    if errors:
+        runner.execute(re.sub(r"^.*?(?=\s(?:\d?>|&>))", f"echo {shlex.quote(said)} >&2 ", node.text, count=1))
+        rest = re.sub(r"(?<![0-9>&])>(?!>|&)", ">>", rest)
+    else:
+        runner.write(task, f"{said}\n")
+    task.frames.append(Frame("list", parse(rest)))
+
+
 def _timeout(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     """`timeout` of a `sleep`, or of what takes no time; anything else may be cut off at any place."""
     rest = list(words)
@@ -372,7 +447,7 @@ def _timeout(runner: Runner, task: Task, node: Simple, words: list[str]) -> None
 
 def _broken(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     """`break` and `continue` of a loop that is gone through."""
-    loops = [index for index, frame in enumerate(task.frames) if frame.kind in ("for", "cfor", "while")]
+    loops = [index for index, frame in enumerate(task.frames) if frame.kind in LOOPS]
     count = int(words[0]) if words and words[0].isdigit() else 1
     if not loops:
         runner.whole(task, shlex.join([node.name, *words]))
@@ -385,6 +460,7 @@ def _broken(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
 BUILTINS: Mapping[str, Builtin] = {
     "sleep": _sleep, "jobs": _jobs, "fg": _fg, "bg": _bg, "wait": _wait, "disown": _disown, "kill ": _kill,
     "history": _history, "exit": _exit, "logout": _exit, "tput": _tput, "stty": _stty, "reset": _reset, "read": _read,
-    "tail": _tail, "fc": _fc, "timeout": _timeout, "break": _broken, "continue": _broken,
+    "tail": _tail, "fc": _fc, "timeout": _timeout, "nohup": _nohup, "return": returned, "break": _broken,
+    "continue": _broken,
 }  # fmt: skip
 """By name; `kill ` is asked only for jobs."""

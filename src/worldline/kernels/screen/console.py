@@ -218,6 +218,8 @@ class Console:
         state, editor = self.state, self.state.editor
         assert editor is not None
         task = state.task
+        if key == _INTERRUPT and task is None and self.runner.trap("INT") == "":
+            return
         if key == _INTERRUPT:
             silent = task is not None and task.program is not None and task.program.silent
             state.display.feed("" if silent else "^C")
@@ -286,6 +288,17 @@ class Console:
     def _abandon(self) -> None:
         """C-c at the shell's prompt."""
         state = self.state
+        state.jobs.settle()
+        trap = self.runner.trap("INT")
+        if trap:
+            state.display.feed("\r")
+            run = self.runner.execute(trap)
+            state.display.write(run.text.removesuffix("exit\n") if self.runner.exited else run.text, run.why)
+            if self.runner.exited:
+                self.runner.exited = False
+                self.runner.shell_ended(run.status)
+                if state.ended:
+                    return
         state.display.feed("\r\n")
         state.pending.clear()
         state.pending_kinds.clear()
@@ -323,6 +336,7 @@ class Console:
         """A line was entered at the shell's prompt."""
         state = self.state
         self._fresh = True
+        state.jobs.settle()
         self.runner.features.add("line")
         inside = state.pending_kinds[-1] if state.pending else ""
         if inside != "heredoc":
@@ -467,17 +481,22 @@ class Console:
     def _signal(self, key: str) -> None:
         state, task = self.state, self.state.task
         assert task is not None
+        if key == _INTERRUPT and task.program is None and self.runner.trap("INT") == "":
+            state.driver, state.queue = LineDriver(), ""
+            state.display.feed("^C")
+            return
         if key == _QUIT:
-            self.runner.lose("C-\\")
+            self.runner.quit()
         elif key == _SUSPEND:
-            if task.program is not None and task.program.name == "read":
-                self.runner.lose("C-z at `read`")
+            if task.program is not None and task.program.name in ("read", "select"):
+                state.driver, state.queue = LineDriver(), ""  # the shell itself is not stopped
+                state.display.feed("^Z")
                 return
             self.runner.suspend()
-        elif task.program is not None and task.ending is None:
+        elif task.program is not None and (task.ending is None or hasattr(task.program, "interrupt_sleep")):
             state.driver = LineDriver()
             state.queue = ""
-            if not task.program.silent:
+            if not task.program.silent or task.wake is not None:
                 state.display.feed("^C")
             self._interrupted_program()
         else:
@@ -490,10 +509,13 @@ class Console:
         """C-c for a program that reads lines; if it dies of it, the whole line that was entered does."""
         task = self.state.task
         assert task is not None and task.program is not None
-        if task.wake is not None and task.program.name != "bash script":
+        sleeper = getattr(task.program, "interrupt_sleep", None) if task.wake is not None else None
+        if task.wake is not None and task.program.name != "bash script" and sleeper is None:
             self.runner.doubt("where a program was interrupted")
-        task.wake, task.later = None, []
-        shown = task.program.interrupt(self.runner.host)
+        left = len(task.later) + 1
+        task.wake, task.later, task.output = None, [], ""
+        host = self.runner.host
+        shown = sleeper(left, host) if sleeper is not None else task.program.interrupt(host)
         self.runner.features.add("interrupt")
         self.runner.show(task, shown)
         if task.program is None and task.wake is None:

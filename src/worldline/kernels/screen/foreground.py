@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from worldline.domains.terminal.commands import AndOr, List
+from worldline.domains.terminal.commands import AndOr, List, Other, Pipe, Simple
 from worldline.domains.terminal.syntax import parse
-from worldline.kernels.screen.builtins import written
-from worldline.kernels.screen.forking import forks
+from worldline.kernels.screen.forking import forks, only_programs
 from worldline.kernels.screen.host import Executor
 from worldline.kernels.screen.nesting import end
 from worldline.kernels.screen.programs.base import Shown
@@ -18,15 +17,19 @@ from worldline.kernels.screen.reading import ReadLine
 from worldline.kernels.screen.state import State
 from worldline.kernels.screen.stepping import STEPS
 from worldline.kernels.screen.tasks import Frame, Task
+from worldline.kernels.screen.writing import written
 from worldline.kernels.shell import ShellKernel
 from worldline.kernels.shell.builtins.base import Unknown
 
 if TYPE_CHECKING:
     from worldline.kernels.screen.running import Runner
 
-__all__ = ["Foreground", "told_first"]
+__all__ = ["LOOPS", "Foreground", "told_first"]
 
 _MOST_STEPS = 20_000
+_SHELLS = frozenset(("bash script", "python script", "sh", "read", "select"))
+LOOPS = frozenset(("for", "cfor", "while", "select"))
+"""Frames that `break` leaves."""
 
 
 def told_first(said: str) -> str:
@@ -50,6 +53,8 @@ class Foreground(Executor):
         """What of the terminal was used, for the classes of a proposal."""
         self.doubts: list[str] = []
         self.steps = 0
+        self._examined: set[str] = set()
+        """Functions that are being looked into."""
         self.launching = False
         """A job is being started: what it writes races with the shell."""
 
@@ -75,6 +80,7 @@ class Foreground(Executor):
         if state.ended:
             state.editor = None
             return
+        state.jobs.remove([job for job in state.jobs.jobs if job.fore])
         notices = state.jobs.notices()
         if notices:
             self.features.add("job")
@@ -137,7 +143,7 @@ class Foreground(Executor):
         """Whether the script that runs ends at the first command that fails."""
         return "errexit" in self.shell.settled.options
 
-    def _trap(self, signal: str) -> str | None:
+    def trap(self, signal: str) -> str | None:
         """What the shell does at a signal; None: what is usual."""
         return next((body for name, body in self.shell.settled.traps if name.removeprefix("SIG") == signal), None)
 
@@ -153,7 +159,7 @@ class Foreground(Executor):
 
     def leave(self, task: Task, status: int) -> None:
         """End the script or subshell that a task is in."""
-        trap = self._trap("EXIT")
+        trap = self.trap("EXIT")
         while task.frames:
             frame = task.frames.pop()
             if frame.kind != "script":
@@ -201,30 +207,55 @@ class Foreground(Executor):
     def launch(self, item: AndOr, *, hidden: bool = False) -> None:
         """Start a command in the background."""
         self.features.add("job")
+        alone = item.parts[0][1] if len(item.parts) == 1 else None
+        runner = cast("Runner", self)
+        if isinstance(alone, Simple) and alone.name.startswith("%"):
+            runner.simple(Task(item.text), Simple(f"bg {alone.text}", (("bg", False), *alone.tokens)))
+            return
         task = Task(item.text, [Frame("chain", AndOr(item.text, item.parts))], background=True, born=self.state.entries)
         task.inner = self.shell.portray()
-        text = written(item.text, item.parts[0][1] if len(item.parts) == 1 else None)
-        job = self.state.jobs.add(text, task)
+        processes = len(alone.parts) if isinstance(alone, Pipe) else 1
+        if isinstance(alone, Pipe) and not all(isinstance(part, Simple) for part in alone.parts):
+            self.state.jobs.counted = False
+        job = self.state.jobs.add(written(item.text, AndOr(item.text, item.parts)), task, processes=processes)
         job.hidden = hidden
         if not hidden:
             doubt = "" if self.state.jobs.counted else "the number of a process"
             self.state.display.write(f"[{job.number}] {job.pid}\n", doubt)
             if doubt:
                 self.doubts.append(doubt)
-        if len(item.parts) > 1 or forks(item.parts[0][1].text, self._functions()) != 1:
-            self.state.jobs.counted = False
+        own = isinstance(alone, Pipe) or (isinstance(alone, Simple) and alone.name not in self._functions())
+        own = own or (isinstance(alone, Other) and alone.kind == "(")
+        task.replaced = processes if own else 0
+        if isinstance(alone, Simple) and runner.would_read(alone):
+            task.forever, job.coming = True, "Stopped"  # the terminal stops what reads from the background
+            return
         self.launching = True
         self.aside(task)
         self.launching = False
         self._reap()
 
-    def count(self, text: str) -> None:
-        """Let the number of the next process rise by what a command starts."""
-        started = forks(text, self._functions())
-        if started is None:
-            self.state.jobs.counted = False
+    def fork(self, task: Task, processes: int | None = 1) -> None:
+        """Let the number of the next process rise by what a command starts; None: it is not known by how much."""
+        jobs = self.state.jobs
+        if processes is None:
+            jobs.counted = False
+        elif task.replaced:
+            task.replaced = max(0, task.replaced - processes)  # the process of the job becomes the program
+        elif self.launching:
+            jobs.deferred += processes
         else:
-            self.state.jobs.next_pid += started
+            jobs.next_pid += processes
+
+    def count(self, task: Task, text: str, programs: int) -> None:
+        """Count what a command started that ran as a whole, and had so many programs run."""
+        functions = self._functions()
+        started = forks(text, functions)
+        called = functions & set(re.findall(r"[\w-]+", text))
+        bodies = self.execute(f"declare -f {' '.join(sorted(called))}", keep=False).text if called else ""
+        if started is None and only_programs(text) and only_programs(re.sub(r"(?m)^\S+ \(\)", "", bodies)):
+            started = programs
+        self.fork(task, started)
 
     def _functions(self) -> frozenset[str]:
         """Names that may be those of functions."""
@@ -249,6 +280,8 @@ class Foreground(Executor):
     def until(self, moment: float) -> None:
         """Let time pass, and everything happen that it brings."""
         state = self.state
+        state.jobs.next_pid += state.jobs.deferred
+        state.jobs.deferred = 0
         while not state.lost and not state.ended:
             due = [task for task in self.tasks() if task.next is not None and task.next <= moment + 1e-9]
             if not due:
@@ -277,6 +310,8 @@ class Foreground(Executor):
         if task.after is not None:
             self.status(task, task.after)
             task.after = None
+            if not task.background and task.script is None:
+                self.hear()
         if output or doubt:
             if task.background and self.state.task is not None and self.state.task.wake is None:
                 doubt = doubt or "what a job writes into a program's screen"
@@ -293,6 +328,12 @@ class Foreground(Executor):
             self._waited()
         else:
             self.go()
+
+    def hear(self) -> None:
+        """The shell waited for a program: it hears of jobs that ended, and tells of them."""
+        self.state.jobs.settle()
+        if any(job.over for job in self.state.jobs.jobs):
+            self.state.display.write(self.state.jobs.notices())
 
     def expire(self, task: Task) -> None:
         """A `read` has waited long enough."""
@@ -354,7 +395,7 @@ class Foreground(Executor):
         assert task is not None
         state.driver.text, state.queue = "", ""
         self.features.add("interrupt")
-        trap = self._trap("INT") if task.script is not None else None
+        trap = self.trap("INT") if task.script is not None else None
         if trap is not None:
             state.display.feed("^C")
             if trap:
@@ -374,6 +415,23 @@ class Foreground(Executor):
         state.task = None
         self.finish()
 
+    def quit(self) -> None:
+        r"""C-\ reached the foreground and ended it."""
+        state, task = self.state, self.state.task
+        assert task is not None
+        program = task.program
+        if task.script is not None or task.timing or (program is not None and (program.raw or program.name in _SHELLS)):
+            self.lose("C-\\")
+            return
+        self.features.add("interrupt")
+        state.driver.text, state.queue, state.editor = "", "", None
+        readline = program is not None and program.readline
+        state.display.feed("Quit\r\n" if readline else "^\\Quit\r\n")
+        task.program, task.wake, task.after, task.forever, task.later = None, None, None, False, []
+        task.output, task.follows, task.ending, task.deadline = "", "", None, None
+        self.status(task, 131)
+        self.go()
+
     def suspend(self) -> None:
         """C-z reached the foreground and stopped it."""
         state = self.state
@@ -384,27 +442,37 @@ class Foreground(Executor):
         if task.timing:
             self.doubt("what a command had written when it was stopped")
         rest = list(task.frames)
-        inside = next((number for number, frame in enumerate(rest) if frame.kind == "script"), None)
         stopped = Task(task.simple or task.text, program=task.program, forever=task.forever)
         stopped.simple, stopped.output, stopped.output_doubt = task.simple, task.output, task.output_doubt
-        stopped.later = task.later
+        stopped.later, stopped.follows, stopped.shown = task.later, task.follows, task.shown
         stopped.remaining = max(0.0, (task.wake or state.now) - state.now)
         stopped.after = task.after
-        if inside is not None:
+        job = None
+        resumed = next((number for number, frame in enumerate(rest) if frame.kind == "job"), None)
+        if resumed is not None:
+            job = state.jobs.find(f"%{rest[resumed].index}")
+            stopped.frames, rest = rest[resumed + 1 :], rest[:resumed]
+        inside = next((number for number, frame in enumerate(rest) if frame.kind == "script"), None)
+        if job is None and inside is not None:
             stopped.frames, rest = rest[inside:], rest[:inside]
             stopped.simple = stopped.frames[0].values[0]
+        script = next((frame for frame in stopped.frames if frame.kind == "script"), None)
+        if script is not None:
             stopped.inner = self.shell.portray()
-            self.shell.become(stopped.frames[0].outer)
-        job = state.jobs.add(stopped.simple or task.text, stopped, "Stopped")
+            self.shell.become(script.outer)
+        if job is None:
+            job = state.jobs.add(stopped.simple or task.text, stopped, "Stopped")
+            job.pid = state.jobs.next_pid - 1
+        else:
+            job.task = stopped
+            state.jobs.stop(job)
         leaving = "^Z"
         if task.program is not None and task.program.raw:
             leaving = "\x1b[?1049l"
         state.display.feed(f"{leaving}\r\n")
-        state.display.write(state.jobs.line(job))
-        if any(frame.kind in ("for", "cfor", "while") for frame in rest):
-            rest = []
-        while rest and rest[-1].kind == "chain":
-            rest.pop()
+        state.display.write(state.jobs.notice(job))
+        loop = next((number for number, frame in enumerate(rest) if frame.kind in LOOPS), len(rest))
+        del rest[loop:]
         state.editor, state.echo = None, True
         state.task = Task(task.text, rest, status=148)
         self.shell.adjust(status=148)
@@ -414,9 +482,10 @@ class Foreground(Executor):
         """Let a stopped task, or one in the background, go on in the foreground of another one."""
         task.program, task.forever, task.simple = stopped.program, stopped.forever, stopped.simple or stopped.text
         task.output, task.output_doubt, task.after = stopped.output, stopped.output_doubt, stopped.after
-        task.later = stopped.later
-        if stopped.inner and stopped.frames and stopped.frames[0].kind == "script":
-            stopped.frames[0].outer = self.shell.portray()
+        task.later, task.follows, task.shown = stopped.later, stopped.follows, stopped.shown
+        script = next((frame for frame in stopped.frames if frame.kind == "script"), None)
+        if stopped.inner and script is not None:
+            script.outer = self.shell.portray()
             self.shell.become(stopped.inner)
         task.frames += stopped.frames
         if stopped.wake is not None:

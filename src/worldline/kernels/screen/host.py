@@ -60,16 +60,24 @@ class Executor:
             "the status of the last command" if vague else "" if proposal.known else proposal.why,
             proposal.classes,
             float(details.get("seconds", 0.0)),
+            int(details.get("programs", 0)),
         )
         if not keep:
             shell.reject()
             return found
         shell.accept()
+        self.place()
         self.ran.append(Ran(command, found.text, found.known, found.why, found.classes))
         if proposal.ended:
             self.exited = True
             shell.revive()
         return found
+
+    def place(self) -> None:
+        """Let the jobs know where the shell is."""
+        home, cwd = self.shell.variable("HOME") or "", self.shell.settled.cwd
+        inside = bool(home) and (cwd == home or cwd.startswith(f"{home}/"))
+        self.state.jobs.here = f"~{cwd[len(home) :]}" if inside else cwd
 
     def with_pid(self, text: str) -> str:
         """Fill in `$!`."""
@@ -87,10 +95,10 @@ class Executor:
                 return shlex.split(text)
             except ValueError:
                 return None
-        run = self.execute(f"printf '%s\\n' {self.with_pid(text)}", keep=False)
+        run = self.execute(f"printf '%s\\n' x {self.with_pid(text)}", keep=False)
         if not run.known or run.status:
             return None
-        return run.text.removesuffix("\n").split("\n") if run.text else []
+        return run.text.removesuffix("\n").split("\n")[1:]
 
     def expanded(self, tokens: Sequence[tuple[str, bool]]) -> list[str] | None:
         """Words and operators of a command, expanded; None where that is not known."""

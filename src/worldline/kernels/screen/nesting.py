@@ -33,6 +33,7 @@ def begin(executor: Executor, words: Sequence[str]) -> None:
     unset = f"unset {' '.join(private)}; " if private else ""
     executor.execute(f"{unset}export SHLVL=$((SHLVL+1)); {setting}")
     state.history, state.jobs = History(_read(executor)), JobTable(next_pid=state.jobs.next_pid + 1)
+    executor.place()
 
 
 def _place(executor: Executor) -> str:
@@ -59,5 +60,6 @@ def end(executor: Executor, status: int) -> str:
     shell.become(level.outer)
     level.jobs.next_pid = state.jobs.next_pid
     state.history, state.jobs = level.history, level.jobs
+    executor.place()
     shell.adjust(status=status)
     return doubt

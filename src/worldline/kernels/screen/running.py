@@ -6,9 +6,10 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from worldline.domains.terminal.commands import AndOr, If, List, Loop, Node, Other, Pipe, Simple
+from worldline.domains.terminal.commands import AndOr, Case, If, List, Loop, Node, Other, Pipe, Simple
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
-from worldline.kernels.screen.builtins import BUILTINS, jobs_listed, written
+from worldline.kernels.screen.builtins import BUILTINS, jobs_listed
+from worldline.kernels.screen.calling import body_of, call, localised
 from worldline.kernels.screen.confirming import Confirmation, asks
 from worldline.kernels.screen.foreground import Foreground, told_first
 from worldline.kernels.screen.nesting import begin, starts_shell
@@ -16,6 +17,7 @@ from worldline.kernels.screen.programs import PAGERS, PROGRAMS, find_program
 from worldline.kernels.screen.programs.base import Operator, Program, Run
 from worldline.kernels.screen.programs.replay import timed
 from worldline.kernels.screen.tasks import Frame, Task
+from worldline.kernels.screen.writing import written
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.core import MARKING
 from worldline.kernels.shell.script import SHELL_BUILTINS, Script, read_script
@@ -34,9 +36,18 @@ _UNREPLACED = re.compile(r"^bash: exec: [^\n]+: (?:not found|cannot execute[^\n]
 _QUOTED = re.compile(r"('[^']*'|\"(?:\\.|[^\"\\])*\"|\\.)", re.DOTALL)
 _COMMAND_PLACE = r"(?:^|[;&|(){}]|\b(?:do|then|else|elif|if|while|until|time)\s|!\s)\s*"
 _MENU = re.compile(rf"{_COMMAND_PLACE}select\s+\w+\s", re.MULTILINE)
+_DEFINED = re.compile(r"\s*(?:function\s+[\w-]+|[\w-]+\s*\(\))[^;&|]*\{")
 _JOBS = re.compile(rf"{_COMMAND_PLACE}jobs\b", re.MULTILINE)
 _ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
 """Programs of which only the file that they are given tells whether they read the terminal."""
+
+
+_SINGLE = frozenset(("python3", "python script", "bc", "sqlite3", "ed", "less", "vim", "nano", "more", "cat"))
+"""Programs that start no others, unless they are told to."""
+
+
+_READERS = frozenset(("filter", "bc", "ed", "sqlite3", "python3"))
+"""Programs that read the terminal whatever they are given."""
 
 
 class Runner(Foreground):
@@ -58,7 +69,6 @@ class Runner(Foreground):
         stepped = tree is not None and self.steps_through(tree)
         stepped = stepped or (tree is not None and any(job.over for job in state.jobs.jobs))
         node: Node = tree if tree is not None and stepped else Other(text)
-        self.count(text)
         state.task = Task(text, [Frame("list" if stepped else "node", node)], born=state.entries)
         self.go()
 
@@ -92,23 +102,44 @@ class Runner(Foreground):
             return any(self.steps_through(part) for _, part in node.parts)
         if isinstance(node, Pipe):
             return self._reads_terminal(node)
-        if isinstance(node, Other) and node.kind == "(" and node.text.endswith(")"):
+        if isinstance(node, Other) and node.kind in ("(", "{") and node.text.endswith((")", "}")):
             try:
-                return self.steps_through(parse(node.text[1:-1].strip("\n")))
+                return self.steps_through(parse(node.text[1:-1].strip()))
             except (Fault, Incomplete):
                 return False
         if isinstance(node, Simple):
             name = node.name
-            if name in BUILTINS or (name == "kill" and re.search(r"%|\$!", node.text) is not None):
+            if (
+                name in BUILTINS
+                or name.startswith("%")
+                or (name == "kill" and re.search(r"%|\$!", node.text) is not None)
+            ):
                 return True
-            return self._reads_terminal(node)
+            return self._calls(name) or self._reads_terminal(node)
+        if isinstance(node, Case):
+            return any(self.steps_through(body) for _, body, _ in node.clauses)
         if isinstance(node, Loop):
-            return (node.test is not None and self.steps_through(node.test)) or self.steps_through(node.body)
+            return (
+                node.kind == "select"
+                or (node.test is not None and self.steps_through(node.test))
+                or self.steps_through(node.body)
+            )
         if isinstance(node, If):
             parts = [part for clause in node.clauses for part in clause]
             parts += [node.otherwise] if node.otherwise is not None else []
             return any(self.steps_through(part) for part in parts)
         return False
+
+    def _calls(self, name: str) -> bool:
+        """Whether a name is that of a function that has to be gone through."""
+        if name not in self.shell.settled.functions or name in self._examined:
+            return False
+        body = body_of(self, name)
+        self._examined.add(name)
+        try:
+            return body is not None and self.steps_through(body)
+        finally:
+            self._examined.discard(name)
 
     def _reads_terminal(self, node: Simple | Pipe) -> bool:
         """Whether a program may read the terminal, going by the words as they were typed."""
@@ -135,6 +166,16 @@ class Runner(Foreground):
             words += [Operator(token) if operator else token for token, operator in part.tokens]
         return find_program(words, self.host) is not None
 
+    def would_read(self, node: Simple) -> bool:
+        """Whether a command reads the terminal at once."""
+        if any(operator and token.startswith("<") for token, operator in node.tokens):
+            return False
+        if node.name == "read":
+            return "-t" not in node.words
+        words = self.expanded(node.tokens) if node.words[:1] == (node.name,) else None
+        found = find_program(words, self.host) if words else None
+        return found is not None and found.name in _READERS
+
     def takes_terminal(self, words: list[str]) -> bool:
         """Whether a command reads the terminal, or sleeps, as a script does."""
         if find_program(words, self.host) is not None:
@@ -148,17 +189,19 @@ class Runner(Foreground):
     def whole(self, task: Task, text: str) -> None:
         """Run a text in the shell kernel; time that passes in it delays all it writes."""
         script = task.script
+        text = localised(self, task, text)
         redirect = next(
             (frame.values[1] for frame in reversed(task.frames) if frame.kind == "script" and frame.values[1]), ""
         )
         if self.state.jobs.jobs and _JOBS.search(_QUOTED.sub("", text)):
             self.doubt("`jobs` called in this way")
-        if not task.background and script is None and _MENU.search(_QUOTED.sub("", text)):
+        if not task.background and script is None and self._shows_menu(text):
             self.lose("a menu that `select` shows")
             return
         before = self.shell.mark()
         command = self.with_pid(f"{{ {text}\n}} {redirect}" if redirect else text)
         run = self.execute(command)
+        self.count(task, text, run.programs)
         task.status = run.status
         doubt, said = run.why, run.text
         if self.exited and script is None and not task.background and _UNREPLACED.search(said):
@@ -197,6 +240,12 @@ class Runner(Foreground):
                 task.frames.clear()
                 self.shell_ended(run.status)
 
+    def _shows_menu(self, text: str) -> bool:
+        """Whether a `select` in a text asks at the terminal."""
+        bare = _QUOTED.sub("", text)
+        found = _MENU.search(bare)
+        return found is not None and not _DEFINED.match(bare) and "|" not in bare[: found.start() + 1]
+
     def _parts(self, command: str, run: Run, before: object) -> list[tuple[float, str]] | None:
         """When the parts of an output come: it runs again as a trial in which each `sleep` leaves a mark.
 
@@ -218,13 +267,15 @@ class Runner(Foreground):
 
     def _tell(self, task: Task, text: str) -> None:
         """Tell of jobs that ended, as the shell does after each program that it has waited for."""
-        if task.background or task.script is not None or not any(job.over for job in self.state.jobs.jobs):
+        if (
+            task.background
+            or task.script is not None
+            or not any(job.over or job.coming for job in self.state.jobs.jobs)
+        ):
             return
         found = read_script(text)
         if isinstance(found, Script) and found.programs - SHELL_BUILTINS - found.functions:
-            for job in self.state.jobs.jobs:
-                job.late = False
-            self.state.display.write(self.state.jobs.notices())
+            self.hear()
 
     def _may_block(self, text: str, doubt: str) -> bool:
         script = read_script(text)
@@ -232,26 +283,38 @@ class Runner(Foreground):
             return True
         return isinstance(script, Script) and any(script.shows(name) for name in script.programs & _BLOCKING)
 
+    def ask(self, task: Task, program: Program, text: str) -> None:
+        """Let a part of the shell itself read a line."""
+        self.features.add(program.name)
+        task.program, task.simple = program, written(text)
+        self.show(task, program.start(self.host))
+
     def simple(self, task: Task, node: Simple) -> None:
         name = node.name
-        builtin = BUILTINS.get(name)
+        builtin = BUILTINS["fg"] if re.match(r"%[\w+%?-]*$", name) else BUILTINS.get(name)
         if builtin is None and name == "kill":
             builtin = BUILTINS["kill "]
         if builtin is not None:
-            if any(operator for _, operator in node.tokens) and name not in ("sleep", "read"):
+            if any(operator for _, operator in node.tokens) and name not in ("sleep", "read", "nohup"):
                 self.whole(task, node.text)
                 self.doubt("the terminal's own commands with redirections")
                 return
-            words = self.words(" ".join(node.words))
-            if words is None or node.words[0] != name:
+            typed = node.words[node.words.index(name) :] if name == "sleep" else node.words
+            words = self.words(" ".join(typed))
+            if words is None or typed[0] != name:
                 self.unclear(task, node)
                 return
-            builtin(self, task, node, words[1:])
+            builtin(self, task, node, words if name.startswith("%") else words[1:])
             return
         if node.words[:1] != (name,):
             self.unclear(task, node)
             return
         words = self.expanded(node.tokens)
+        if words and name in self.shell.settled.functions and not any(operator for _, operator in node.tokens):
+            body = body_of(self, name)
+            if body is not None and self.steps_through(body):
+                call(self, task, body, words[1:])
+                return
         self.program(task, node.text, words)
 
     def unclear(self, task: Task, node: Simple) -> None:
@@ -330,6 +393,7 @@ class Runner(Foreground):
         self.features.add("script")
         if redirect:
             self.execute(f": {redirect.replace('>>', '>', 1) if '>>' not in text else redirect}")
+        self.fork(task)
         self.enter(task, tree, rest[1:], written(text), redirect)
         return True
 
@@ -355,6 +419,7 @@ class Runner(Foreground):
                 self.whole(task, text)
             return
         self.features.add(getattr(found, "name", words[0]))
+        self.fork(task, 1 if found.name in _SINGLE else None)
         task.program, task.simple = found, written(text)
         self.state.editor = None
         self.show(task, found.start(self.host))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from worldline.domains.terminal.commands import AndOr, If, List, Loop, Other, Pipe, Simple
+from worldline.domains.terminal.commands import AndOr, Case, If, List, Loop, Other, Pipe, Simple
 from worldline.domains.terminal.syntax import parse
+from worldline.kernels.screen.calling import leave_function
+from worldline.kernels.screen.menus import Menu
 from worldline.kernels.screen.tasks import Frame, Task
+from worldline.kernels.screen.writing import written
 
 if TYPE_CHECKING:
     from worldline.kernels.screen.running import Runner
@@ -67,19 +71,24 @@ def _node_step(runner: Runner, task: Task, frame: Frame) -> None:
         runner.simple(task, node)
     elif isinstance(node, Pipe):
         runner.pipe(task, node)
+    elif isinstance(node, Case):
+        _case(runner, task, node)
     elif isinstance(node, Other) and node.kind == "(":
-        runner.enter(task, parse(node.text[1:-1].strip("\n")))
+        runner.fork(task)
+        runner.enter(task, parse(node.text[1:-1].strip("\n")), text=written(node.text, node))
+    elif isinstance(node, Other) and node.kind == "{":
+        task.frames.append(Frame("list", parse(node.text[1:-1].strip())))
     else:
         runner.whole(task, node.text)
 
 
 def _loop(runner: Runner, task: Task, node: Loop) -> None:
-    if node.kind == "for":
+    if node.kind in ("for", "select"):
         values = runner.words(node.head)
         if values is None:
             runner.lose("the words of a loop")
             return
-        task.frames.append(Frame("for", node, 0, tuple(values)))
+        task.frames.append(Frame(node.kind, node, 0, tuple(values)))
     elif node.kind == "cfor":
         parts = [part.strip() for part in node.head.split(";")]
         if len(parts) != 3:
@@ -102,6 +111,71 @@ def _for_step(runner: Runner, task: Task, frame: Frame) -> None:
     frame.index += 1
     runner.silent(task, f"{node.variable}={shlex.quote(value)}")
     task.frames.append(Frame("list", node.body))
+
+
+def _select_step(runner: Runner, task: Task, frame: Frame) -> None:
+    """Ask, run the body with the answer, and ask again."""
+    node = frame.node
+    assert isinstance(node, Loop)
+    if frame.index % 2:
+        frame.index += 1
+        if task.status:
+            task.frames.pop()
+            runner.status(task, 1)
+        else:
+            task.frames.append(Frame("list", node.body))
+        return
+    if not frame.values:
+        task.frames.pop()
+        runner.status(task, 0)
+        return
+    prompt = runner.shell.variable("PS3")
+    again = frame.index > 0 and bool(runner.shell.variable("REPLY"))
+    frame.index += 1
+    runner.ask(task, Menu(node.variable, frame.values, "#? " if prompt is None else prompt, again), node.text)
+
+
+def _case(runner: Runner, task: Task, node: Case) -> None:
+    """Find the clause whose pattern matches."""
+    clauses = "".join(
+        f"{'|'.join(patterns)}) printf %s {number};; " for number, (patterns, _, _) in enumerate(node.clauses)
+    )
+    run = runner.execute(f"case {node.word} in {clauses}esac", keep=False)
+    if not run.known:
+        runner.doubt(run.why)
+    if not re.fullmatch(r"\d+", run.text):
+        runner.status(task, 0)
+        return
+    number, bodies = int(run.text), []
+    while number < len(node.clauses):
+        _, body, end = node.clauses[number]
+        bodies.append(body)
+        if end != ";&":
+            break
+        number += 1
+    if end == ";;&":
+        runner.doubt("`;;&` in a case")
+    runner.status(task, 0)
+    task.frames += [Frame("list", body) for body in reversed(bodies)]
+
+
+def _job_step(runner: Runner, task: Task, frame: Frame) -> None:
+    """A job that was brought to the foreground is over."""
+    task.frames.pop()
+    jobs = runner.state.jobs
+    jobs.remove([job for job in jobs.jobs if job.fore and job.number == frame.index])
+
+
+def _function_step(runner: Runner, task: Task, frame: Frame) -> None:
+    """Go through the body of a function; what it changed for itself is taken back at its end."""
+    node = frame.node
+    assert isinstance(node, List)
+    if frame.index:
+        task.frames.pop()
+        leave_function(runner, task, frame)
+        return
+    frame.index = 1
+    task.frames.append(Frame("list", node))
 
 
 def _cfor_step(runner: Runner, task: Task, frame: Frame) -> None:
@@ -162,5 +236,6 @@ def _if_step(runner: Runner, task: Task, frame: Frame) -> None:
 STEPS: Mapping[str, Callable[[Runner, Task, Frame], None]] = {
     "list": _list_step, "chain": _chain_step, "node": _node_step, "for": _for_step, "cfor": _cfor_step,
     "while": _while_step, "if": _if_step, "script": _script_step,
+    "select": _select_step, "job": _job_step, "function": _function_step,
 }  # fmt: skip
 """By the kind of the frame."""

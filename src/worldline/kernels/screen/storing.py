@@ -16,7 +16,7 @@ from worldline.kernels.screen.state import State
 
 __all__ = ["VERSION", "pack", "unpack"]
 
-VERSION = 1
+VERSION = 2
 """Of the stored form; another version is refused."""
 
 _PACKAGES = ("worldline.kernels.screen.", "worldline.domains.terminal.commands")

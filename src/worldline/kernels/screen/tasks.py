@@ -18,7 +18,7 @@ class Frame:
     node: Node | AndOr
     index: int = 0
     values: tuple[str, ...] = ()
-    """Of a `for`."""
+    """Of a `for` or `select`."""
     outer: bytes = b""
     """Of a script or subshell: the shell that goes on after it."""
 
@@ -63,6 +63,8 @@ class Task:
     background: bool = False
     born: int = 0
     """Entries of actions that had been typed when it was started."""
+    replaced: int = 0
+    """Processes made for it in the background whose place its programs take."""
     inner: bytes = b""
     """The shell of its own that it goes on in, while it is stopped or in the background."""
 

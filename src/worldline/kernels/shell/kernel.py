@@ -164,7 +164,7 @@ class ShellKernel:
             why="; ".join(found.doubts[:5]) or f"ran {', '.join(found.ran) or 'the shell'}",
             writes=found.written,
             ended=found.settled.ended,
-            details={"status": found.settled.status, "seconds": found.slept},
+            details={"status": found.settled.status, "seconds": found.slept, "programs": found.programs},
         )
         self._trial = Trial(action, proposal, found)
         return proposal

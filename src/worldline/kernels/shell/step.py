@@ -20,6 +20,7 @@ from worldline.kernels.shell.jobs import Job
 from worldline.kernels.shell.messages import absent_message, bare_messages
 from worldline.kernels.shell.nested import run_nested
 from worldline.kernels.shell.programs import presence, program_path
+from worldline.kernels.shell.script import SHELL_BUILTINS
 from worldline.kernels.shell.table import Table
 
 __all__ = ["END", "LIBRARY_ONLY", "STATUS", "TYPE", "WHERE", "Slot", "Step", "callbacks"]
@@ -170,6 +171,8 @@ class Step:
     trace: Trace = field(default_factory=Trace)
     ran: list[str] = field(default_factory=list)
     """Names of our commands that ran."""
+    programs: int = 0
+    """Processes that the shell started for programs."""
     unknown: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     """What our commands wrote to their error streams, wherever these went."""
@@ -207,6 +210,9 @@ class Slot:
     def __init__(self) -> None:
         self.step: Step | None = None
 
+
+_CORE_PROGRAMS = frozenset(("sleep", "which"))
+"""Of the commands that get the running step, those that are no part of the shell."""
 
 Callback = Callable[[BuiltinContext], BuiltinResult]
 
@@ -261,6 +267,7 @@ def _ours(slot: Slot, name: str, function: Builtin, *, sure: bool) -> Callback:
         if not sure:
             step.unknown.append(f"it is not known whether {name} is installed")
         step.ran.append(name)
+        step.programs += name not in SHELL_BUILTINS
         result = _invoke(step, _call(step, context, name), function)
         if result.stderr:
             step.errors.append(result.stderr)
@@ -300,6 +307,7 @@ def _core(slot: Slot, name: str, function: Core) -> Callback:
         step = slot.step
         if step is None:
             return BuiltinResult("", "", 125)
+        step.programs += name in _CORE_PROGRAMS
         return _given(_invoke(step, _call(step, context, name), lambda call: function(step, call)))
 
     return callback
@@ -307,6 +315,8 @@ def _core(slot: Slot, name: str, function: Core) -> Callback:
 
 def _absent(slot: Slot, name: str) -> Callback:
     def callback(context: BuiltinContext) -> BuiltinResult:
+        if slot.step is not None:
+            slot.step.programs += 1
         return BuiltinResult("", absent_message(name), 127)
 
     return callback
@@ -316,6 +326,7 @@ def _unsimulated(slot: Slot, name: str) -> Callback:
     def callback(context: BuiltinContext) -> BuiltinResult:
         if slot.step is not None:
             slot.step.unknown.append(f"{name} is not simulated")
+            slot.step.programs += 1
         return BuiltinResult("", "", 0)
 
     return callback

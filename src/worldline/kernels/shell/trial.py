@@ -68,6 +68,8 @@ class Attempt:
     """A limit of the kernel was reached."""
     slept: float = 0.0
     """Virtual seconds that its commands slept."""
+    programs: int = 0
+    """Processes that were started for programs, as far as they are counted."""
 
 
 def attempt(machine: Machine, settled: Settled, text: str, image: bytes) -> Attempt:
@@ -410,6 +412,7 @@ class _Run:
             written=tuple(sorted(_changed(settled.table, table))),
             limited=outcome.error is not None or outcome.truncated,
             slept=step.slept,
+            programs=step.programs,
         )
 
 

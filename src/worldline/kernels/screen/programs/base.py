@@ -42,6 +42,8 @@ class Run:
     classes: tuple[str, ...] = ()
     seconds: float = 0.0
     """Virtual time it took."""
+    programs: int = 0
+    """Programs that ran in it, as far as they are counted."""
 
 
 class Host(Protocol):
@@ -101,8 +103,10 @@ class Program(Protocol):
     """Where it is not raw: lines are edited as GNU readline does (arrows, C-a, C-e, C-k, C-u, C-w, C-y, C-r, Tab, and a
     history of the lines fed to this program). Otherwise as the kernel's terminal driver does (BSpace, C-u, C-w).
     The prompt is what stands on the cursor's line before the first key."""
-    silent: ClassVar[bool]
-    """C-c is not shown as `^C` (Python's own prompt)."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether C-c is not shown as `^C` (Python's own prompt)."""
 
     def start(self, host: Host) -> Shown:
         """Begin; called once."""
