@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from worldline.record.database.environment import DatabaseEnvironment
+from worldline.record.database.explorer import DatabaseExplorer
+from worldline.record.database.plans import plans
 
-__all__ = ["environment"]
+__all__ = ["environment", "explorer", "plans"]
 
 environment = DatabaseEnvironment
+explorer = DatabaseExplorer

@@ -46,7 +46,8 @@ def undeclared_tables(
     chosen = sorted(dice.sample(sorted(UNDECLARED), dice.choice((2, 3))))
     found = []
     for name in chosen:
-        columns = UNDECLARED[name]
+        first, *others = UNDECLARED[name]
+        columns = (first, *dice.sample(others, dice.randint(1, len(others))))
         rows = [_row(columns, number, dice) for number in range(1, dice.randrange(4, 15))]
         found.append((name, f"CREATE TABLE {name} ({', '.join(columns)})", rows))
     return [table for table in found if table[0] not in state.tables]
