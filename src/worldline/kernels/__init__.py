@@ -15,7 +15,8 @@ KERNELS = Registry(
     "worldline.kernels",
     {
         "database": "worldline.kernels.sql:SqlKernel",
-        "mcp": "worldline.kernels.tools.collections.kernel:collection_kernel",
+        "mcp": "worldline.kernels.tools.kernel:mcp_kernel",
+        "search": "worldline.kernels.search:SearchKernel",
         "terminal": "worldline.kernels.screen:terminal_kernel",
     },
 )

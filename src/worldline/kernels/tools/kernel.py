@@ -1,0 +1,198 @@
+"""The kernel of the domain `mcp`: gives each call to the server that owns the tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from worldline.domains.comparing import compare
+from worldline.domains.mcp.state import CommandServer, McpState
+from worldline.errors import KernelError
+from worldline.kernels.base import Kernel, Proposal
+from worldline.kernels.tools.base import ServerKernel
+from worldline.kernels.tools.collections import collection_server
+from worldline.kernels.tools.collections.kernel import collection_kernel
+from worldline.kernels.tools.servers.build import build_host, build_server
+from worldline.kernels.tools.servers.host import Host
+from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, content_id
+
+__all__ = ["McpKernel", "mcp_kernel"]
+
+_VERSION = 1
+
+
+def mcp_kernel(world: WorldSpec) -> Kernel:
+    """Build the kernel of a world of MCP servers; one that declares no server is a world of collections.
+
+    Raises:
+        KernelError: The declared state cannot be set up.
+    """
+    return McpKernel(world) if world.initial_state.get("servers") else collection_kernel(world)
+
+
+@dataclass(slots=True)
+class _State:
+    """Servers by name, and the machine they share."""
+
+    host: Host
+    servers: Mapping[str, ServerKernel]
+
+    def fork(self, name: str) -> _State:
+        """A copy in which one server, and the machine, can be changed."""
+        host = self.host.fork()
+        return _State(host, {**self.servers, name: _moved(self.servers[name].fork(), host)})
+
+    def settled(self) -> _State:
+        """The same with every server on this machine."""
+        return _State(self.host, {name: _moved(server, self.host) for name, server in self.servers.items()})
+
+
+@dataclass(slots=True)
+class _Trial:
+    action: Action
+    proposal: Proposal
+    after: _State
+
+
+class McpKernel:
+    """Satisfies :class:`worldline.kernels.Kernel`.
+
+    Args:
+        world: Its `initial_state` is a :class:`McpState`.
+
+    Raises:
+        pydantic.ValidationError: The initial state is not one of MCP servers.
+        KernelError: It cannot be set up.
+    """
+
+    domain = "mcp"
+
+    def __init__(self, world: WorldSpec) -> None:
+        self.state = McpState.model_validate(world.initial_state)
+        host = build_host(self.state, declared_clock="clock" in world.initial_state)
+        servers: dict[str, ServerKernel] = {}
+        for name, declared in self.state.servers.items():
+            if not isinstance(declared, CommandServer):
+                servers[name] = build_server(declared, host)
+        self._collections = collection_server(world)
+        self._state = _State(host, servers)
+        self._trial: _Trial | None = None
+
+    # --- the transaction
+
+    def propose(self, action: Action) -> Proposal:
+        """Run the call on a copy of the server."""
+        self.reject()
+        place = self.state.split_tool(action.name)
+        if place is None:
+            text = f"MCP error -32602: Unknown tool: {action.name}"
+            return Proposal(Observation.from_text(text, is_error=True), known=True, classes=("?",), why="no such tool")
+        name, tool = place
+        if name not in self._state.servers:
+            return Proposal(Observation(), known=False, classes=("command",), why=f"nothing is known of {name}")
+        after = self._state.fork(name)
+        proposal = after.servers[name].call(tool, action.arguments)
+        self._trial = _Trial(action, proposal, after)
+        return proposal
+
+    def accept(self) -> None:
+        """Keep the copy."""
+        if self._trial is not None:
+            self._state = self._trial.after.settled()
+            self._trial = None
+
+    def reject(self) -> None:
+        """Forget the copy."""
+        self._trial = None
+
+    def absorb(self, turn: Turn) -> None:
+        """Keep the copy where its answer was right; otherwise let the server follow the answer."""
+        if self._trial is None or self._trial.action != turn.action:
+            self.propose(turn.action)
+        trial = self._trial
+        if trial is None:
+            return
+        told, seen = trial.proposal.observation, turn.observation
+        agrees = seen.is_error is None or bool(told.is_error) == seen.is_error
+        if trial.proposal.known and agrees and compare(told, seen).exact:
+            self.accept()
+            return
+        self.reject()
+        place = self.state.split_tool(turn.action.name)
+        if place is not None and place[0] in self._state.servers:
+            after = self._state.fork(place[0])
+            after.servers[place[0]].observe(place[1], turn.action.arguments, seen)
+            self._state = after.settled()
+
+    # --- views
+
+    def footprint(self, action: Action) -> Mapping[str, str] | None:
+        """What the server of the tool would read, with the server's kind."""
+        place = self.state.split_tool(action.name)
+        if place is None:
+            return {}
+        name, tool = place
+        if name not in self._state.servers:
+            return None
+        found = self._state.servers[name].footprint(tool, action.arguments)
+        return None if found is None else {"server": self.state.servers[name].kind, **found}
+
+    def describe(self) -> JsonDict:
+        """The state of every server."""
+        servers = {name: server.describe() for name, server in self._state.servers.items()}
+        return {"clock": self._state.host.clock.isoformat(), "servers": servers}
+
+    # --- copies
+
+    def fork(self) -> McpKernel:
+        """Return an independent copy."""
+        twin = object.__new__(McpKernel)
+        twin.state, twin._collections = self.state, self._collections
+        host = self._state.host.fork()
+        servers = {name: _moved(server.fork(), host) for name, server in self._state.servers.items()}
+        twin._state, twin._trial = _State(host, servers), None
+        return twin
+
+    def dump(self) -> bytes:
+        """Write everything down."""
+        servers = {name: server.dump() for name, server in self._state.servers.items()}
+        data = {"version": _VERSION, "world": self._world_id(), "host": self._state.host.dump(), "servers": servers}
+        return json.dumps(data).encode()
+
+    def load(self, data: bytes) -> None:
+        """Replace the state by a dumped one.
+
+        Raises:
+            KernelError: `data` is damaged, or from another version or world.
+        """
+        try:
+            read = json.loads(data)
+            if read["version"] != _VERSION or read["world"] != self._world_id():
+                raise KernelError("the dumped state is that of another world or version")
+            host = self._state.host.fork()
+            host.load(read["host"])
+            servers = {}
+            for name, server in self._state.servers.items():
+                servers[name] = _moved(server.fork(), host)
+                servers[name].load(read["servers"][name])
+        except (ValueError, TypeError, KeyError, AttributeError) as exc:
+            raise KernelError("damaged state of a world of MCP servers") from exc
+        self._state, self._trial = _State(host, servers), None
+
+    def _world_id(self) -> str:
+        return content_id(self.state.model_dump(mode="json"))
+
+    def close(self) -> None:
+        """Free the servers. Forks live on."""
+        self._trial = None
+        for server in self._state.servers.values():
+            server.close()
+
+
+def _moved(server: ServerKernel, host: Host) -> ServerKernel:
+    """Let a server run on a machine; one that uses none stays as it is."""
+    if hasattr(server, "host"):
+        cast(Any, server).host = host
+    return server

@@ -1,0 +1,109 @@
+"""Builds the machine and the servers that a world declares."""
+
+from __future__ import annotations
+
+from worldline.domains.mcp.state import (
+    HOME,
+    DuckdbServer,
+    EverythingServer,
+    FilesystemServer,
+    McpState,
+    MemoryServer,
+    SequentialThinkingServer,
+    Server,
+    SqliteServer,
+    TimeServer,
+)
+from worldline.domains.terminal.state import FileSpec
+from worldline.errors import ConfigError
+from worldline.kernels.tools.base import ServerKernel
+from worldline.kernels.tools.servers.everything import EverythingKernel
+from worldline.kernels.tools.servers.filesystem import FilesystemKernel
+from worldline.kernels.tools.servers.host import Host
+from worldline.kernels.tools.servers.memory import MemoryKernel
+from worldline.kernels.tools.servers.sequential import SequentialKernel
+from worldline.kernels.tools.servers.sqlite import SqliteKernel
+from worldline.kernels.tools.servers.time_server import TimeKernel
+from worldline.kernels.tools.servers.tree import Node, Tree, spec_content
+
+__all__ = ["build_host", "build_server"]
+
+
+_SYSTEM_FILES = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/hosts", "/etc/hostname", "/etc/profile")
+"""Files that every system has, but whose content is not known."""
+
+
+def build_host(state: McpState, *, declared_clock: bool = True) -> Host:
+    """Build the machine: declared files, roots, and what preparing the servers leaves behind."""
+    tree = Tree((HOME, "/tmp"), state.clock)
+    for top in (HOME, "/tmp"):
+        tree.declare(top, Node("directory", None, 0o755, state.clock))
+    for path, spec in state.files.items():
+        _declare(tree, path, spec)
+    host = Host(tree, state.clock, declared_clock, dict(state.env), HOME)
+    for name, server in state.servers.items():
+        _prepare(host, name, server)
+    return host
+
+
+def _declare(tree: Tree, path: str, spec: FileSpec) -> None:
+    mtime = spec.mtime or tree.now
+    if spec.kind == "directory":
+        mode = int(spec.mode or "755", 8)
+        known = spec.complete or path == HOME or path.startswith((HOME + "/", "/tmp/"))
+        names = tree.node(path)
+        if names is None or names.kind != "directory":
+            tree.declare(path, Node("directory", None, mode, mtime, open=not known))
+    elif spec.kind == "symlink":
+        tree.declare(path, Node("symlink", None, 0o777, mtime, spec.target or ""))
+    else:
+        tree.declare(path, Node("file", spec_content(spec), int(spec.mode or "644", 8), mtime))
+
+
+def _prepare(host: Host, name: str, server: Server) -> None:
+    tree = host.tree
+    match server:
+        case FilesystemServer():
+            for root in server.roots:
+                if tree.node(root) is None:
+                    tree.declare(root, Node("directory", None, 0o755, tree.now, open=not server.complete))
+                _close(tree, root, server.complete)
+        case MemoryServer():
+            tree.declare(f"{HOME}/.memory", Node("directory", None, 0o755, tree.now))
+            if server.entities or server.relations:
+                tree.declare(f"{HOME}/.memory/{name}.jsonl", Node("file", None, 0o644, None))
+        case SqliteServer() | DuckdbServer():
+            tree.declare(server.path, Node("file", None, 0o644, None))
+        case _:
+            pass
+
+
+def _close(tree: Tree, root: str, complete: bool) -> None:
+    """Say of all directories below a root whether they may hold more than is declared."""
+    for path in list(tree.paths()):
+        node = tree.node(path)
+        if node is not None and node.kind == "directory" and (path == root or path.startswith(root + "/")):
+            tree.declare(path, replace(node, open=not complete))
+
+
+def build_server(declared: Server, host: Host) -> ServerKernel:
+    """Build the kernel of a declared server.
+
+    Raises:
+        ConfigError: There is none for its kind.
+        KernelError: What it declares cannot be set up.
+    """
+    match declared:
+        case FilesystemServer():
+            return FilesystemKernel(host, declared.roots)
+        case MemoryServer():
+            return MemoryKernel(declared)
+        case TimeServer():
+            return TimeKernel(host)
+        case EverythingServer():
+            return EverythingKernel(host)
+        case SequentialThinkingServer():
+            return SequentialKernel()
+        case SqliteServer():
+            return SqliteKernel(host, declared)
+    raise ConfigError(f"there is no kernel of {declared.kind} servers")
