@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from worldline.record.mcp.environment import McpEnvironment as environment
+from worldline.record.mcp.explore import McpExplorer as explorer
+from worldline.record.mcp.plans import plans
 
-__all__ = ["environment"]
+__all__ = ["environment", "explorer", "plans"]
