@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from worldline.cli.options import (
     model_option,
     write_json,
 )
-from worldline.errors import require_extra
+from worldline.errors import ConfigError, require_extra
 
 if TYPE_CHECKING:
     from worldline.bench.closed_loop import ClosedLoopRow
@@ -33,6 +34,9 @@ __all__ = ["bench_closed_loop"]
 @click.option(
     "--split", type=click.Choice(["train", "dev", "test"]), default="test", show_default=True, help="Worlds to act in."
 )
+@click.option(
+    "--where", metavar="KEY=VALUE", help="Only worlds whose initial state has this value (JSON), such as closed=true."
+)
 @click.option("--turns", type=click.IntRange(1), multiple=True, help="Steps of a session; repeat. Default: 10 and 30.")
 @click.option("--sessions", type=click.IntRange(1), default=30, show_default=True, help="Sessions of each length.")
 @click.option("--engine", default="grounded", show_default=True, help="What simulates.")
@@ -44,6 +48,7 @@ def bench_closed_loop(
     domain: str,
     world: Path | None,
     split: str,
+    where: str | None,
     turns: tuple[int, ...],
     sessions: int,
     engine: str,
@@ -68,7 +73,7 @@ def bench_closed_loop(
     parts = EngineParts(
         model=chosen_model(model, models, model_cache), memory=chosen_memory(memory_folder, domain), prompts=prompts
     )
-    worlds = _worlds(domain, world, split, sessions)
+    worlds = _worlds(domain, world, split, sessions, where)
     rows = []
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         for length in turns or (10, 30):
@@ -89,7 +94,9 @@ def bench_closed_loop(
         _print(rows)
 
 
-def _worlds(domain: str, path: Path | None, split: str, sessions: int) -> list[tuple[str, WorldSpec]]:
+def _worlds(
+    domain: str, path: Path | None, split: str, sessions: int, where: str | None
+) -> list[tuple[str, WorldSpec]]:
     """Sessions' worlds: the recorded ones in turn, each family before any twice."""
     if path is not None:
         from worldline.worlds import World
@@ -100,7 +107,11 @@ def _worlds(domain: str, path: Path | None, split: str, sessions: int) -> list[t
 
     by_family: dict[str, list[WorldSpec]] = {}
     for trajectory in load_suite(domain, split).trajectories:
+        if where is not None and not _holds(trajectory.world, where):
+            continue
         by_family.setdefault(trajectory.family, []).append(trajectory.world)
+    if not by_family:
+        raise ConfigError(f"no recorded world of {domain} {split} has {where}")
     found = []
     for number in range(sessions):
         names = list(by_family)
@@ -108,6 +119,17 @@ def _worlds(domain: str, path: Path | None, split: str, sessions: int) -> list[t
         worlds = by_family[name]
         found.append((name, worlds[number // len(names) % len(worlds)]))
     return found
+
+
+def _holds(world: WorldSpec, where: str) -> bool:
+    key, equals, value = where.partition("=")
+    try:
+        wanted = json.loads(value)
+    except ValueError:
+        wanted = value
+    if not equals:
+        raise ConfigError(f"--where {where}: expected KEY=VALUE")
+    return bool(world.initial_state.get(key) == wanted)
 
 
 def _print(rows: list[ClosedLoopRow]) -> None:

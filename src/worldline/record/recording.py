@@ -7,7 +7,7 @@ more where everything that the world does not declare differs, which shows what 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -87,7 +87,12 @@ def record_session(plan: AnyPlan, settings: RecordingSettings | None = None) -> 
         other = replace(how.limits, processes=how.limits.processes + 37, open_files=how.limits.open_files // 2)
         variant = _play(same, _elsewhere(how, seeds), other)
     turns = tuple(
-        _turn(one, _at(second, index), None if variant is None else [_at(variant, index)])
+        _turn(
+            one,
+            _at(second, index),
+            None if variant is None else [_at(variant, index)],
+            repeats=variant is not None and _repeats(index, (first, second, variant)),
+        )
         for index, one in enumerate(first)
     )
     origin = {"recorder": f"worldline {__version__}", "plan": plan.id, **how.as_record()}
@@ -203,7 +208,21 @@ def _at(played: list[_Played], index: int) -> _Played | None:
     return played[index] if index < len(played) else None
 
 
-def _turn(first: _Played, second: _Played | None, variant: list[_Played | None] | None) -> Turn:
+def _repeats(index: int, recordings: Sequence[list[_Played]]) -> bool:
+    """Whether the same action got the same answer at an earlier turn of each recording: it can be told from that."""
+    if any(index >= len(played) for played in recordings):
+        return False
+    action = recordings[0][index].action
+    return any(
+        recordings[0][earlier].action == action
+        and all(played[earlier].observation == played[index].observation for played in recordings)
+        for earlier in range(index)
+    )
+
+
+def _turn(
+    first: _Played, second: _Played | None, variant: list[_Played | None] | None, *, repeats: bool = False
+) -> Turn:
     """Join the recordings of one turn; `variant` is None without a variant, and holds None where that ended early."""
     truth = first.observation
     extra: JsonDict = {"source": first.source}
@@ -222,7 +241,7 @@ def _turn(first: _Played, second: _Played | None, variant: list[_Played | None] 
     if variant is not None:
         other = variant[0]
         # a command that ran into a limit of ours says nothing about the environment
-        determined = stable and not first.killed and other is not None and agrees(other.observation, truth)
+        determined = stable and not first.killed and other is not None and (repeats or agrees(other.observation, truth))
     return Turn(
         action=first.action,
         observation=truth,

@@ -1,0 +1,21 @@
+"""A real search engine over a real offline collection: dictionaries, an encyclopaedia of computing, package lists."""
+
+from __future__ import annotations
+
+from worldline.record.sandbox import Surroundings
+from worldline.record.search.agent import SearchExplorer
+from worldline.record.search.engine import SearchEnvironment
+from worldline.record.search.plans import plans
+from worldline.types import WorldSpec
+
+__all__ = ["SearchEnvironment", "SearchExplorer", "environment", "explorer", "plans"]
+
+
+def environment(world: WorldSpec, surroundings: Surroundings) -> SearchEnvironment:
+    """Build the environment of a world."""
+    return SearchEnvironment(world, surroundings)
+
+
+def explorer(world: WorldSpec, seed: int) -> SearchExplorer:
+    """Build the agent that explores a world."""
+    return SearchExplorer(world, seed)

@@ -1,0 +1,78 @@
+"""The real environment of search worlds: tantivy over the collection, or over the world's own pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from types import TracebackType
+from typing import Self
+
+from worldline.domains.search import DocumentSpec, SearchState
+from worldline.kernels.search.ranking import Hit, Ranking
+from worldline.kernels.search.tools import answer
+from worldline.record.sandbox import Surroundings
+from worldline.record.search.corpus import Corpus, open_corpus
+from worldline.types import Action, Observation, WorldSpec
+
+__all__ = ["SearchEnvironment"]
+
+
+class SearchEnvironment:
+    """A search engine, its pages and the agent's notebook; satisfies :class:`worldline.record.environment.Environment`.
+
+    Args:
+        world: A world of the domain `search`.
+        surroundings: Another machine has another collection.
+    """
+
+    def __init__(self, world: WorldSpec, surroundings: Surroundings) -> None:
+        self.ended = False
+        self._state = SearchState.model_validate(world.initial_state)
+        self._elsewhere = surroundings.order_seed if surroundings.other_machine else None
+        self._memory = dict(self._state.memory)
+        self._corpus: Corpus | None = None
+
+    def start(self) -> None:
+        """Index the world's pages, or open the collection.
+
+        Raises:
+            SandboxError: The collection's packages are not installed.
+        """
+        if self._state.closed:
+            ranking = Ranking()
+            ranking.add(self._state.documents)
+            self._corpus = Corpus(ranking)
+        else:
+            self._corpus = open_corpus(self._elsewhere)
+
+    def step(self, action: Action) -> Observation:
+        """Answer a call."""
+        return answer(action, self, self._memory)
+
+    def search(self, query: str) -> Sequence[Hit]:
+        """Rank the pages for a query."""
+        assert self._corpus is not None
+        return self._corpus.search(query, self._state.results)
+
+    def page(self, url: str) -> DocumentSpec | None:
+        """Open a page."""
+        assert self._corpus is not None
+        return self._corpus.page(url)
+
+    def versions(self) -> dict[str, str]:
+        """Version of the search library."""
+        return {"tantivy": version("tantivy")}
+
+    def close(self) -> None:
+        """Let go of the collection."""
+        self._corpus = None
+        self.ended = True
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

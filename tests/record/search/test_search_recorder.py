@@ -1,0 +1,103 @@
+"""Recording the search engine: the collection, the agent, and what another collection shows."""
+
+import gzip
+import json
+
+import pytest
+
+from worldline.domains.search import DocumentSpec
+from worldline.errors import SandboxError
+from worldline.formats import read_trajectories
+from worldline.kernels.search.tools import answer, read_hits
+from worldline.record.card import reads_what_it_wrote
+from worldline.record.plan import ToolPlan
+from worldline.record.recording import record_session
+from worldline.record.search import corpus as corpora
+from worldline.record.search import sources
+from worldline.record.search.corpus import Corpus, build_corpus
+from worldline.recordings import SPLITS, path
+from worldline.types import Action, WorldSpec
+
+
+@pytest.fixture
+def dictionary(tmp_path, monkeypatch):
+    """A small DICT database, and a collection made of it."""
+    entries = {"apple": "apple\n   A fruit. It is\n   round.\n\n   (2003-05-17)\n", "bolt": "bolt\n   A screw.\n"}
+    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    data, index = b"", ""
+    for word, text in entries.items():
+        index += f"{word}\t{digits[len(data) // 64]}{digits[len(data) % 64]}\t{digits[0]}{digits[len(text)]}\n"
+        data += text.encode()
+    folder = tmp_path / "dictd"
+    folder.mkdir()
+    (folder / "foldoc.dict.dz").write_bytes(gzip.compress(data))
+    (folder / "foldoc.index").write_text(index)
+    monkeypatch.setattr(sources, "_DICTIONARIES", folder)
+    return build_corpus(tmp_path / "corpus", ["foldoc"])
+
+
+def test_dictionary_entries_become_pages(dictionary):
+    [hit] = dictionary.search("round apples", 5)
+    assert (hit.url, hit.title, hit.date) == ("https://foldoc.test/apple-1", "apple", "May 17, 2003")
+    page = dictionary.page(hit.url)
+    assert page.text == "apple A fruit. It is round.\n\n(2003-05-17)"
+    assert dictionary.page("https://foldoc.test/none") is None
+
+
+def test_the_collection_is_indexed_once_and_anew_where_that_broke_off(dictionary, tmp_path, monkeypatch):
+    monkeypatch.setattr(corpora, "read_source", lambda name: pytest.fail("read again"))
+    assert build_corpus(tmp_path / "corpus", ["foldoc"]).search("screw", 1)
+    (tmp_path / "corpus" / "complete.json").unlink()
+    monkeypatch.setattr(
+        corpora, "read_source", lambda name: iter([DocumentSpec(url="https://x.test/a", title="a", text="other")])
+    )
+    again = build_corpus(tmp_path / "corpus", ["foldoc"])
+    assert again.search("other", 1) and not again.search("screw", 1)
+
+
+def test_a_missing_dictionary_names_its_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_DICTIONARIES", tmp_path / "none")
+    with pytest.raises(SandboxError) as caught:
+        build_corpus(tmp_path / "corpus", ["jargon"])
+    assert caught.value.hint == "apt-get install dict-jargon"
+
+
+def test_a_session_is_recorded_and_what_it_determines_is_told(dictionary, monkeypatch):
+    monkeypatch.setattr("worldline.record.search.engine.open_corpus", lambda other=None: Corpus(dictionary, other))
+    search = Action(name="web_search", arguments={"query": "apple"})
+    note = Action(name="dict_memory", arguments={"operation": "add", "items": {"fruit": "apple"}})
+    plan = ToolPlan(
+        family="fruit", world=WorldSpec(domain="search"), actions=(search, note, search, Action(name="web_search"))
+    )
+    trajectory = record_session(plan)
+    assert [turn.determined for turn in trajectory.turns] == [False, True, True, True]
+    assert [turn.observation.is_error for turn in trajectory.turns] == [False, False, False, True]
+    assert read_hits(trajectory.turns[0].observation.text)[0].title == "apple"
+    assert trajectory.origin["programs"].keys() == {"tantivy"}
+
+
+def test_the_shipped_recordings_hold_what_they_promise():
+    families: dict[str, set[str]] = {}
+    sessions, turns, errors, chains = 0, 0, 0, 0
+    for split in SPLITS:
+        found = list(read_trajectories(path("search", split)))
+        families[split] = {trajectory.family for trajectory in found}
+        sessions += len(found)
+        turns += sum(len(trajectory.turns) for trajectory in found)
+        errors += sum(bool(turn.observation.is_error) for trajectory in found for turn in trajectory.turns)
+        chains += sum(map(reads_what_it_wrote, found))
+    assert sessions >= 200 and turns >= 2000
+    assert errors >= turns / 5 and chains >= sessions / 2
+    assert not families["train"] & families["test"] and not families["dev"] & families["test"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "```\n```", "```\n[2] u\nTitle: t\nSnippet: s\nDate: d\n```", "[1] u", json.dumps({})]
+)
+def test_other_texts_are_no_results(text):
+    assert read_hits(text) is None
+
+
+def test_calls_without_what_they_need_are_refused():
+    for arguments in ({}, {"query": 3}, {"queries": []}, {"queries": ["a"] * 11}, {"query": "a", "x": 1}):
+        assert answer(Action(name="web_search", arguments=arguments), None, {}).is_error
