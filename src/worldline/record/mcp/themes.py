@@ -226,5 +226,5 @@ THEMES = {theme.name: theme for theme in _ALL}
 
 
 def theme_of(name: str) -> Theme:
-    """Return the theme that a world's name ends in (`notes: garden`), or one for a world that has none."""
-    return THEMES.get(name.rpartition(": ")[2], _ALL[1])
+    """Return the theme that a world's name ends in (`filesystem/notes-garden`), or one for a world that has none."""
+    return THEMES.get(name.rpartition("-")[2], _ALL[1])

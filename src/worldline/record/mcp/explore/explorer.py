@@ -15,7 +15,7 @@ from worldline.types import Action, ToolSpec, Turn, WorldSpec
 
 __all__ = ["McpExplorer"]
 
-_BROKEN = 0.2
+_BROKEN = 0.22
 """Share of the moves that are a call which breaks its tool's schema."""
 _MOST_SEEN = 200
 _VALUE = re.compile(r"[\w./:-]{2,80}")

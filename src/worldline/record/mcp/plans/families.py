@@ -96,33 +96,33 @@ def _joined(*parts: _Part) -> _Part:
     return part
 
 
-_KINDS: dict[str, tuple[_Part, str, int]] = {
-    "notes": (_files("notes"), "garden planets books recipes", 4),
-    "project": (_files("project"), "services network experiments", 4),
-    "logs": (_files("logs"), "metro sensors energy", 4),
-    "sheets": (_files("sheets"), "warehouse birds weather", 4),
-    "settings": (_files("settings"), "fonts bikes rivers", 4),
-    "graph": (_memory, "services planets books museum chess trees festival minerals languages tickets", 4),
-    "repository": (_git, "recipes music tickets experiments garden rivers bikes energy", 4),
-    "table": (_sqlite, "warehouse metro birds books sensors festival museum network", 4),
-    "analysis": (_duckdb, "weather energy trees languages fonts chess", 3),
-    "clock": (_time, "metro planets festival rivers", 3),
-    "sampler": (_everything, "music minerals birds network", 3),
-    "thoughts": (_thinking, "chess experiments tickets museum", 3),
-    "site": (_fetch, "garden minerals rivers recipes museum trees", 3),
-    "working tree": (_git_and_files, "fonts weather services", 4),
-    "notebook": (_joined(_files("notes"), _memory), "music languages energy", 4),
-    "office": (_joined(_sqlite, _files("sheets"), _time), "bikes trees", 4),
-    "research": (_joined(_fetch, _memory), "birds books", 3),
-    "desk": (_joined(_memory, _time, _thinking), "tickets sensors", 3),
-    "warehouse": (_joined(_duckdb, _sqlite), "minerals rivers", 3),
+_FORMS: dict[str, tuple[_Part, str, int]] = {
+    "filesystem/notes": (_files("notes"), "garden planets books recipes", 4),
+    "filesystem/project": (_files("project"), "services network experiments", 4),
+    "filesystem/logs": (_files("logs"), "metro sensors energy", 4),
+    "filesystem/sheets": (_files("sheets"), "warehouse birds weather", 4),
+    "filesystem/settings": (_files("settings"), "fonts bikes rivers", 4),
+    "memory/graph": (_memory, "services planets books museum chess trees festival minerals languages tickets", 4),
+    "git/history": (_git, "recipes music tickets experiments garden rivers bikes energy chess", 4),
+    "sqlite/tables": (_sqlite, "warehouse metro birds books sensors festival museum network minerals trees", 4),
+    "duckdb/tables": (_duckdb, "weather energy trees languages fonts chess birds", 3),
+    "time/zones": (_time, "metro planets festival rivers energy", 3),
+    "everything/tools": (_everything, "music minerals birds network fonts", 3),
+    "thinking/steps": (_thinking, "chess experiments tickets museum garden", 3),
+    "fetch/site": (_fetch, "garden minerals rivers recipes museum trees bikes", 3),
+    "several/checkout": (_git_and_files, "fonts weather services", 4),
+    "several/notebook": (_joined(_files("notes"), _memory), "music languages energy", 4),
+    "several/office": (_joined(_sqlite, _files("sheets"), _time), "bikes trees", 4),
+    "several/research": (_joined(_fetch, _memory), "birds books", 3),
+    "several/desk": (_joined(_memory, _time, _thinking), "tickets sensors", 3),
+    "several/reports": (_joined(_duckdb, _sqlite), "minerals rivers", 3),
 }
-"""By kind of family: its world, the themes it is played with, and sessions of each."""
+"""By form of a family: its world, the themes it is played with, and sessions of each."""
 
-FAMILIES = tuple((kind, theme) for kind, (_, themes, _) in _KINDS.items() for theme in themes.split())
-"""All families: kind and theme."""
+FAMILIES = tuple((form, theme) for form, (_, themes, _) in _FORMS.items() for theme in themes.split())
+"""All families: form and theme. A form is `GROUP/FORM`, and the family's name `GROUP/FORM-THEME`."""
 
-_OPEN = 0.2
+_OPEN = 0.25
 """Share of the worlds whose servers may hold more than is declared."""
 
 _TASKS = "Keep the records of {} in order. Find out what is there, change it where needed, and check what you changed."
@@ -131,13 +131,13 @@ _TASKS = "Keep the records of {} in order. Find out what is there, change it whe
 def plans(seed: int) -> Iterator[ToolPlan]:
     """Compose the sessions: the same for the same seed.
 
-    A fifth of the worlds is open: its servers hold more than is declared, and its clock is not declared.
+    A quarter of the worlds is open: its servers hold more than is declared, and its clock is not declared.
     """
-    for kind, name in FAMILIES:
-        build, _, sessions = _KINDS[kind]
+    for form, theme in FAMILIES:
+        build, _, sessions = _FORMS[form]
         for number in range(sessions):
-            chance = random.Random(f"{seed} {kind} {name} {number}")
-            yield _plan(f"{kind}: {name}", build(THEMES[name], chance), chance)
+            chance = random.Random(f"{seed} {form} {theme} {number}")
+            yield _plan(f"{form}-{theme}", build(THEMES[theme], chance), chance)
 
 
 def _plan(family: str, state: JsonDict, chance: random.Random) -> ToolPlan:
@@ -149,7 +149,7 @@ def _plan(family: str, state: JsonDict, chance: random.Random) -> ToolPlan:
             f"2026-{chance.randint(1, 12):02d}-{chance.randint(1, 28):02d}T{chance.randint(0, 23):02d}:20:00Z"
         )
     checked = McpState.model_validate(state)
-    task = _TASKS.format(family.rpartition(": ")[2]) if chance.random() < 0.7 else ""
+    task = _TASKS.format(family.rpartition("-")[2]) if chance.random() < 0.7 else ""
     world = WorldSpec(domain="mcp", name=family, task=task, tools=world_tools(checked), initial_state=as_plain(checked))
     seed = int(content_id([family, chance.random()], 8), 16)
     return ToolPlan(family=family, world=world, seed=seed, turns=chance.randint(9, 16))
