@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -68,6 +69,45 @@ def test_infer_then_judge_as_commands_of_their_own(tmp_path: Path, data: Path) -
         assert judged.returncode == 0, judged.stderr
         assert "6 judgements (6 now)" in judged.stderr
         assert len(thread.server.requests) == 9
+
+
+def choose_the_longer(request: Request) -> Reply:
+    """A judge of pairs that takes the longer answer, and a model whose answers are as long as its name says."""
+    asked = request.body["messages"][-1]["content"]
+    if not is_judging(request):
+        text = {"long": "a long answer", "short": "x"}[request.body["model"]]
+        return Reply(chat(f"<predicted_observation>\n{text}\n</predicted_observation>"))
+    first, second = (asked.index(f"BEGIN: answer {name}") for name in "AB")
+    lengths = [int(re.search(r"; (\d+) characters", asked[place:])[1]) for place in (first, second)]
+    return Reply(chat(json.dumps({"analysis": "", "choice": "A" if lengths[0] > lengths[1] else "B"})))
+
+
+def test_two_runs_are_compared_row_by_row(tmp_path: Path, data: Path) -> None:
+    with ServerThread(choose_the_longer) as thread:
+        infer = ["bench", "agentworld", "infer", "--data", data]
+        for name, limit in (("long", "10"), ("short", "4")):
+            model = ["--model", f"{thread.url}#{name}", "--out", tmp_path / name, "--limit", limit]
+            assert worldline(*infer, *model, home=tmp_path).returncode == 0
+        judge = ["bench", "agentworld", "judge", "--judge", f"{thread.url}#judge", "--repeats", "2"]
+        paired = [*judge, "--out", tmp_path / "long", "--pairwise", tmp_path / "short"]
+        done = worldline(*paired, home=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "6 rows are left out: not both runs have an answer" in done.stderr
+        assert "8 judgements (8 now), 0 failed" in done.stderr
+        judged = [json.loads(line) for line in (tmp_path / "long" / "judgements.jsonl").read_text().splitlines()]
+        assert {(j["mode"], j["verdict"], j["other_model"]) for j in judged} == {("pairwise", "prediction", "served")}
+        assert len({(j["row"], j.get("repeat", 0)) for j in judged}) == 8
+        assert "8 judgements (0 now)" in worldline(*paired, home=tmp_path).stderr
+        # the truth is another rival
+        truth = worldline(*judge, "--out", tmp_path / "long", "--judge-mode", "pairwise", home=tmp_path)
+        assert "20 judgements (20 now)" in truth.stderr
+        none = worldline(*judge, "--out", tmp_path / "long", "--pairwise", tmp_path / "empty", home=tmp_path)
+        assert none.returncode == 2 and "holds no evaluation run" in none.stderr
+    told = worldline("bench", "agentworld", "score", tmp_path / "long", "--json", "-", home=tmp_path)
+    assert told.returncode == 0, told.stderr
+    verdicts = json.loads(told.stdout)["verdicts"]
+    assert (verdicts["pairwise, against served"]["chosen"], verdicts["pairwise, against served"]["n"]) == (100, 4)
+    assert verdicts["pairwise"]["n"] == 10
 
 
 def test_a_dry_run_sends_nothing(tmp_path: Path, data: Path) -> None:

@@ -161,6 +161,13 @@ def infer_command(**options: Any) -> None:
 
 @agentworld.command("judge")
 @_judge_options
+@click.option(
+    "--pairwise",
+    "other_run",
+    type=_folder,
+    metavar="RUN2",
+    help="Compare each answer with the one that RUN2 has for the same row.",
+)
 @_shared_options
 @_out_option
 def judge_command(**options: Any) -> None:
@@ -172,9 +179,26 @@ def judge_command(**options: Any) -> None:
     index, refs = stored_rows(folder)
     judge = _judge(options)
     with RunWriter(options["out"]) as writer:
-        put_judge(writer, judge)
+        if options["other_run"] is not None:
+            refs = _pair(judge, writer, options["other_run"], refs)
+        else:
+            put_judge(writer, judge)
         done = _go(options, writer, index, refs, None, judge)
     _write(options, done)
+
+
+def _pair(judge: ModelJudge, writer: RunWriter, other: Path, refs: list[RowRef]) -> list[RowRef]:
+    """Have a judge compare the run's answers with another run's; return the rows that both have an answer for."""
+    from worldline.bench.agentworld.running import paired_generations
+    from worldline.bench.agentworld.store import RunFolder
+
+    judge.mode = "pairwise"
+    judge.others = paired_generations(writer.generations, RunFolder(other))
+    rows = {generation.row for generation in judge.others.values()}
+    both = [ref for ref in refs if ref.key in rows]
+    if len(both) < len(refs):
+        _say(f"{len(refs) - len(both)} rows are left out: not both runs have an answer")
+    return both
 
 
 def _infer(options: dict[str, Any], *, judged: bool) -> JsonDict | None:

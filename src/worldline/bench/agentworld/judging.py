@@ -246,6 +246,8 @@ async def judge_generation(
         "sampling": _plain(sampling),
         "seed": seed,
     }
+    if mode == "pairwise" and other is not None:
+        known |= {"other": other.key, "other_model": other.model}
     asked = _question(row, generation, mode, seed, repeat, other)
     if asked is None:
         error = {"type": "NoPrediction", "message": "there is no prediction to judge", "hint": None}

@@ -7,7 +7,7 @@ goes on by reading them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,12 +51,15 @@ class ModelJudge:
         prompts: What it is told.
         mode: How it judges.
         seed: Of its sampling, and of the order in which answers are shown.
+        others: In `pairwise`, what generations are compared with instead of the truth: those of another run, by
+            the keys of ours.
     """
 
     asked: Judge
     prompts: JudgePrompts
     mode: JudgeMode = "rubric"
     seed: int = 0
+    others: Mapping[str, Generation] = field(default_factory=dict)
 
     @property
     def model(self) -> ChatModel:
@@ -78,13 +81,15 @@ class ModelJudge:
             truth="",
         )
         stand_in = Generation(key=generation, row="", model="", outcome="ok")
-        options: JsonDict = {"mode": self.mode, "prompts": self.prompts, "seed": self.seed, "repeat": repeat}
-        return judgement_key(self.asked, row, stand_in, **options)
+        return judgement_key(self.asked, row, stand_in, **self._options(generation, repeat))
 
     async def judge(self, row: EvalRow, generation: Generation, repeat: int) -> Judgement:
         """Judge one generation (see :func:`judge_generation`)."""
-        options: JsonDict = {"mode": self.mode, "prompts": self.prompts, "seed": self.seed, "repeat": repeat}
-        return await judge_generation(self.asked, row, generation, **options)
+        return await judge_generation(self.asked, row, generation, **self._options(generation.key, repeat))
+
+    def _options(self, generation: str, repeat: int) -> JsonDict:
+        how: JsonDict = {"mode": self.mode, "prompts": self.prompts, "seed": self.seed, "repeat": repeat}
+        return {**how, "other": self.others.get(generation)}
 
 
 @dataclass(frozen=True, slots=True)

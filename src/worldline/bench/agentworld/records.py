@@ -100,3 +100,7 @@ class Judgement(_Call):
     weaknesses: tuple[str, ...] = ()
     verdict: str | None = None
     """`turing` and `pairwise`: which candidate was chosen, in terms of what it is (`prediction`, `truth`, `other`)."""
+    other: str | None = None
+    """`pairwise`: key of the generation of another run that this one was compared with; None: with the truth."""
+    other_model: str | None = None
+    """Who wrote that one."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from worldline import __version__
 from worldline.bench.agentworld.inference import Generator
+from worldline.bench.agentworld.judging import judgeable
 from worldline.bench.agentworld.pipeline import ModelJudge
 from worldline.bench.agentworld.records import Generation, Judgement
 from worldline.bench.agentworld.rows import RowIndex, RowRef
@@ -17,7 +18,16 @@ from worldline.errors import ConfigError
 from worldline.models.base import ChatModel
 from worldline.types import JsonDict
 
-__all__ = ["Selection", "describe_judge", "describe_run", "earlier_spending", "put_judge", "stored_rows", "write_run"]
+__all__ = [
+    "Selection",
+    "describe_judge",
+    "describe_run",
+    "earlier_spending",
+    "paired_generations",
+    "put_judge",
+    "stored_rows",
+    "write_run",
+]
 
 _MOST_BAD_ROWS = 100
 """Of the bad rows, so many are written down one by one; all are counted."""
@@ -108,6 +118,24 @@ def stored_rows(folder: RunFolder) -> tuple[RowIndex, list[RowRef]]:
     place = Path(folder.settings["data"])
     refs = list(folder.refs().values())
     return RowIndex(place, tuple(refs)), refs
+
+
+def paired_generations(ours: Iterable[Generation], theirs: RunFolder) -> dict[str, Generation]:
+    """Pair the generations of two runs by row.
+
+    Returns:
+        By the key of ours, theirs of the same row, where both predict something.
+
+    Raises:
+        ConfigError: The other folder holds no run, or one without a prediction for any of our rows.
+        StorageError: Its records are damaged.
+    """
+    _ = theirs.settings  # a folder without a run is to be told apart from a run without rows in common
+    by_row = {generation.row: generation for generation in theirs.generations() if judgeable(generation)}
+    pairs = {own.key: by_row[own.row] for own in ours if own.row in by_row and judgeable(own)}
+    if not pairs:
+        raise ConfigError(f"{theirs.path} predicts none of the rows", hint="compare runs over the same data")
+    return pairs
 
 
 def earlier_spending(writer: RunWriter) -> float:

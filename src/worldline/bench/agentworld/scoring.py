@@ -21,7 +21,7 @@ from worldline.bench.agentworld.official import (
     read_judge_answer,
     without_marker,
 )
-from worldline.bench.agentworld.records import DIMENSIONS, Generation, Judgement, JudgeMode
+from worldline.bench.agentworld.records import DIMENSIONS, Generation, Judgement
 from worldline.bench.agentworld.rows import RowRef
 from worldline.bench.agentworld.store import RunFolder
 from worldline.bench.agentworld.strict import Failure, StrictRow, generation_failure, strict_row
@@ -102,8 +102,9 @@ class RunFacts:
     judgements: dict[str, list[Call]] = field(default_factory=dict)
     """By generation, in the order they were made: the rubric judgements of all judges."""
 
-    verdicts: dict[JudgeMode, list[Judgement]] = field(default_factory=dict)
-    """Judgements that choose between two answers, their texts left out."""
+    verdicts: dict[str, list[Judgement]] = field(default_factory=dict)
+    """Judgements that choose between two answers, their texts left out, by mode; those that compare with another run's
+    answers by `pairwise, against MODEL`."""
     prompts: dict[tuple[str, str], str] = field(default_factory=dict)
     """By judge and domain: the version of the judge's prompts that was used last."""
     judges: dict[str, None] = field(default_factory=dict)
@@ -112,7 +113,8 @@ class RunFacts:
     def add(self, judgement: Judgement) -> None:
         """Add a judgement of one of the rows."""
         if judgement.mode != "rubric":
-            self.verdicts.setdefault(judgement.mode, []).append(_slim(judgement))
+            against = f", against {judgement.other_model}" if judgement.other is not None else ""
+            self.verdicts.setdefault(f"{judgement.mode}{against}", []).append(_slim(judgement))
             return
         self.judgements.setdefault(judgement.generation, []).append(_judgement_call(judgement))
         if judgement.outcome in ("ok", "truncated"):

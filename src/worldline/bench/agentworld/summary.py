@@ -158,7 +158,8 @@ class Summary(Frozen):
     judging: Spend
     repeats: RepeatSummary
     verdicts: dict[str, VerdictSummary]
-    """By judging mode: blind comparisons, where there are any; of all judges together."""
+    """By judging mode: blind comparisons, where there are any; of all judges together. Comparisons with another run are
+    under `pairwise, against MODEL`."""
     protocols: dict[str, ProtocolFigures]
     n_rows_that_differ: int
     """Rows that the protocols score differently."""
