@@ -51,7 +51,9 @@ def test_doctor_says_what_works_and_what_to_install(tmp_path: Path):
         "shell kernel",
         "python kernel",
         "bwrap",
+        "tmux",
         "sandbox",
+        "recorded screen",
         "recordings",
         "calibration",
     ):

@@ -64,12 +64,25 @@ def _computing() -> list[Finding]:
     ]
 
 
+_PROGRAMS = {
+    "bwrap": "bubblewrap",
+    "setpriv": "util-linux",
+    "cc": "gcc libc6-dev",
+    "tmux": "tmux",
+}
+"""What recording needs, and the package it is in; tmux only for sessions that ask for it."""
+
+
 def _recording() -> list[Finding]:
     found = [
         Finding(name, shutil.which(name) is not None, shutil.which(name) or "not found", f"apt-get install {package}")
-        for name, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux"), ("cc", "gcc libc6-dev"))
+        for name, package in _PROGRAMS.items()
     ]
-    return [*found, _try("sandbox", _sandbox_runs, "see docs/recording.md")]
+    return [
+        *found,
+        _try("sandbox", _sandbox_runs, "see docs/recording.md"),
+        _try("recorded screen", _screen_records, "see docs/recording.md"),
+    ]
 
 
 def _data() -> list[Finding]:
@@ -125,6 +138,19 @@ def _sandbox_runs() -> str:
 
     with RealShell(WorldSpec(domain="terminal")) as shell:
         return shell.run("echo bash $BASH_VERSION").text.strip()
+
+
+def _screen_records() -> str:
+    """Type into a real terminal, as the keystroke recorder does; needs pexpect."""
+    from worldline.domains.terminal.keystrokes import keystroke_action
+    from worldline.record.terminal import RealTerminal
+    from worldline.types import WorldSpec
+
+    with RealTerminal(WorldSpec(domain="terminal", initial_state={"screen": {}})) as terminal:
+        screen = terminal.act(keystroke_action([{"keystrokes": "echo $((6 * 7))\n", "duration": 0.1}])).text
+    if "\n42\n" not in screen:
+        raise WorldlineError(f"a terminal in the sandbox showed {screen!r}")
+    return "pty: 42"
 
 
 def _recordings_read() -> str:
