@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from worldline.cli.options import json_flag
+from worldline.cli.record_mcp import record_mcp
 from worldline.cli.record_tools import record_tools
 from worldline.cli.recording import finish, progress
 from worldline.errors import ConfigError, FormatError, InputError, boundary
@@ -38,6 +39,7 @@ def record() -> None:
 
 for _domain, _summary in _TOOL_DOMAINS.items():
     record.add_command(record_tools(_domain, _summary))
+record.add_command(record_mcp)
 
 
 @record.command()

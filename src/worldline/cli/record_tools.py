@@ -15,8 +15,9 @@ from worldline.errors import ConfigError, FormatError, InputError, boundary
 
 if TYPE_CHECKING:
     from worldline.record.plan import ToolPlan
+    from worldline.types import WorldSpec
 
-__all__ = ["record_tools"]
+__all__ = ["explored", "record_tools"]
 
 _MANNER = "Each session is explored once and replayed twice, to tell what is left to chance."
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -72,18 +73,29 @@ def record_tools(domain: str, summary: str) -> click.Command:
 
 
 def _explored(domain: str, path: Path, sessions: int, turns: int, seed: int, script: Path | None) -> list[ToolPlan]:
-    from worldline.domains import get_domain
-    from worldline.record.plan import ToolPlan
     from worldline.worlds import World
 
     world = World.load(path).spec
     if world.domain != domain:
         raise ConfigError(f"{path} is a world of the domain {world.domain}", hint=f"worldline record {world.domain}")
-    family = world.name or path.stem
+    return explored(world, world.name or path.stem, sessions, turns, seed, script)
+
+
+def explored(
+    world: WorldSpec, family: str, sessions: int, turns: int, seed: int, script: Path | None
+) -> list[ToolPlan]:
+    """Return plans of a world: sessions to explore, or the one that a script tells.
+
+    Raises:
+        FormatError: The script holds what is no action of the world.
+    """
+    from worldline.domains import get_domain
+    from worldline.record.plan import ToolPlan
+
     if script is None:
         return [ToolPlan(family=family, world=world, seed=seed + n, turns=turns) for n in range(sessions)]
     actions = []
-    grammar = get_domain(domain)
+    grammar = get_domain(world.domain)
     with boundary(FormatError, f"reading {script}"):
         lines = script.read_text(encoding="utf-8").split("\n")
     for number, line in enumerate(lines, 1):

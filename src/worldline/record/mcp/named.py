@@ -26,7 +26,7 @@ def named_command(line: str, base: Path) -> tuple[tuple[str, ...], tuple[Path, .
     """Read a server's command line; return its words and what of the host it needs to be seen in the box.
 
     Relative paths become absolute ones. A program of a virtual environment or below `node_modules` brings that folder,
-    another file or directory itself; what lies in `/usr` is there anyway.
+    another file or directory itself; what lies in `/usr` is there anyway, and of two programs of a name the one there counts.
 
     Args:
         line: As typed.
@@ -41,7 +41,8 @@ def named_command(line: str, base: Path) -> tuple[tuple[str, ...], tuple[Path, .
         raise ConfigError(f"the server's command cannot be read: {exc}") from exc
     if not words:
         raise ConfigError("the server's command is empty")
-    program = shutil.which(words[0], path=None) if "/" not in words[0] else str(base / words[0])
+    program = str(base / words[0]) if "/" in words[0] else shutil.which(words[0], path="/usr/bin")
+    program = program or shutil.which(words[0])
     if program is None or not Path(program).exists():
         raise ConfigError(f"there is no program {words[0]}")
     places = [Path(program)]
