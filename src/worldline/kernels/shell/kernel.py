@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -164,7 +165,12 @@ class ShellKernel:
             why="; ".join(found.doubts[:5]) or f"ran {', '.join(found.ran) or 'the shell'}",
             writes=found.written,
             ended=found.settled.ended,
-            details={"status": found.settled.status, "seconds": found.slept, "programs": found.programs},
+            details={
+                "status": found.settled.status,
+                "cwd": found.settled.cwd,
+                "seconds": found.slept,
+                "programs": found.programs,
+            },
         )
         self._trial = Trial(action, proposal, found)
         return proposal
@@ -432,6 +438,27 @@ class ShellKernel:
         self.reject()
         table = self._settled.table.copy()
         self._files(self._step(table)).write(path, data)
+        self._settled = replace(self._settled, table=table)
+
+    def look(self) -> tuple[KernelFiles, list[str]]:
+        """Return the files as the session's user sees them, only to be read, and where doubts are noted meanwhile."""
+        self.reject()
+        step = self._step(self._settled.table)
+        return self._files(step), step.trace.doubts
+
+    def change_files(self, change: Callable[[KernelFiles], None]) -> None:
+        """Let a function change the files as the session's user.
+
+        Raises:
+            OSError: As the function does; nothing is changed then.
+        """
+        self.reject()
+        table = self._settled.table.copy()
+        try:
+            change(self._files(self._step(table)))
+        except OSError:
+            self._ready().install(table, self._settled.table)
+            raise
         self._settled = replace(self._settled, table=table)
 
     def _step(self, table: Table) -> Step:
