@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from worldline.domains.swe.state import SweState
+from worldline.domains.swe.tools import EDITOR_TOOLS
 from worldline.domains.tools import ToolDomain
 
 __all__ = ["SWE", "SweState"]
 
-SWE = ToolDomain(name="swe", state=SweState, package="worldline.domains.swe")
+SWE = ToolDomain(
+    name="swe",
+    state=SweState,
+    package="worldline.domains.swe",
+    default_tools=EDITOR_TOOLS,
+    text_argument=("Bash", "command"),
+    error_pattern=(
+        r"\s*<tool_use_error>|Exit code [1-9]|Command timed out after |Tool \"[^\"\n]*\" not found|params[ /]"
+        r"|File not found|Failed to edit|Directory not found|Path (?:is|does not)|(?:File )?[Pp]ath must be|Error\b"
+        r"|(?s:Command: .*^Exit Code: (?!0$))"
+    ),
+    arguments_as_text=True,
+)
 """The domain with its built-in prompts."""
