@@ -14,9 +14,11 @@ KERNELS = Registry(
     "kernel",
     "worldline.kernels",
     {
+        "code": "worldline.kernels.notebook:NotebookKernel",
         "database": "worldline.kernels.sql:SqlKernel",
         "mcp": "worldline.kernels.tools.kernel:mcp_kernel",
         "search": "worldline.kernels.search:SearchKernel",
+        "swe": "worldline.kernels.repository:RepositoryKernel",
         "terminal": "worldline.kernels.screen:terminal_kernel",
     },
 )
