@@ -170,27 +170,39 @@ def _take(step: dict[str, Any]) -> str | None:
     return None if done.returncode == 0 else done.stdout.decode("utf-8", "replace")[-_ENDS:] or str(done.returncode)
 
 
-def _start(config: dict[str, Any]) -> dict[str, _Server]:
+def _prepare(config: dict[str, Any]) -> None:
     for step in config["steps"]:
         why = _take(step)
         if why is not None:
             raise OSError(f"{' '.join(step['run'][:3])}: {why}")
     for port, pages in config["pages"].items():
         _serve(int(port), pages)
-    return {spec["name"]: _Server(spec, config["limits"]) for spec in config["servers"]}
+
+
+def _start(config: dict[str, Any]) -> dict[str, _Server]:
+    servers: dict[str, _Server] = {}
+    for spec in config["servers"]:
+        try:
+            servers[spec["name"]] = _Server(spec, config["limits"])
+        except OSError as exc:
+            _tell(event="exit", status=127, said=str(exc), **{"from": spec["name"]})
+    return servers
 
 
 def main() -> None:
     """Serve the recorder until its end of the pipe is closed."""
+    config = json.loads(sys.stdin.readline())
     try:
-        servers = _start(json.loads(sys.stdin.readline()))
+        _prepare(config)
     except OSError as exc:
         _tell(event="failed", why=str(exc))
         return
     _tell(event="ready")
+    servers = _start(config)
     for line in sys.stdin:
         message = json.loads(line)
-        servers[message["to"]].send(message["line"])
+        if message["to"] in servers:
+            servers[message["to"]].send(message["line"])
 
 
 if __name__ == "__main__":

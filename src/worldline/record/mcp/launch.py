@@ -45,8 +45,9 @@ def box_state(state: McpState, mounts: tuple[Path, ...] = ()) -> TerminalState:
             files.setdefault(root, FileSpec(kind="directory"))
         if isinstance(server, CommandServer) and server.cwd is not None:
             files.setdefault(server.cwd, FileSpec(kind="directory"))
-    if any(mount.is_relative_to("/root") for mount in mounts):
-        files["/root"] = FileSpec(kind="directory", mode="755", owner="root")  # what is mounted there must be reached
+    for parent in sorted({parent for mount in mounts for parent in mount.parents}):  # what is mounted must be reached
+        if str(parent) not in ("/", "/tmp", "/home", HOME) and not any(map(parent.is_relative_to, mounts)):
+            files.setdefault(str(parent), FileSpec(kind="directory", mode="755", owner="root"))
     if any(isinstance(server, GitServer) for server in state.servers.values()):
         files.setdefault(f"{HOME}/.gitconfig", FileSpec(content=_GIT_CONFIG))
     return TerminalState(files=files, clock=state.clock, env=state.env)

@@ -26,7 +26,7 @@ def named_command(line: str, base: Path) -> tuple[tuple[str, ...], tuple[Path, .
     """Read a server's command line; return its words and what of the host it needs to be seen in the box.
 
     Relative paths become absolute ones. A program of a virtual environment or below `node_modules` brings that folder,
-    another file or directory itself; what lies in `/usr` is there anyway, and of two programs of a name the one there counts.
+    another file or directory itself. What lies in `/usr` is there anyway, and of two programs the one there counts.
 
     Args:
         line: As typed.
