@@ -79,6 +79,9 @@ class Engine(Protocol):
     def describe(self, table: str) -> Result:
         """Columns of a table; raises SqlError where it does not exist."""
 
+    def teach(self, statements: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        """Run statements, and others with their values, beside the session; raises SqlError where one fails."""
+
     def close(self) -> None:
         """Free the database."""
 
@@ -101,10 +104,10 @@ class DatabaseTool:
         wrong = self._refusal(name, arguments)
         if wrong is not None:
             return f"Error: {wrong}", True
-        if name == "list_tables":
-            return render(self.engine.tables(), self._output), False
         parts: list[str] = []
         try:
+            if name == "list_tables":
+                return render(self.engine.tables(), self._output), False
             if name == "describe_table":
                 return render(self.engine.describe(arguments["table"]), self._output), False
             for result in self.engine.run(arguments["sql"]):
@@ -309,6 +312,14 @@ class SqliteEngine:
             raise SqlError(f"no such table: {table}")
         return result
 
+    def teach(self, statements: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        self._deadline = self._monotonic() + self._timeout
+        try:
+            for statement, values in [*((text, ()) for text in statements), *rows]:
+                self.connection.execute(statement, values)
+        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as exc:
+            raise SqlError(str(exc)) from None
+
     def close(self) -> None:
         self.connection.close()
 
@@ -405,6 +416,7 @@ class DuckEngine:
             self.connection.execute(f"SET {setting}")
         self._max_rows, self._timeout, self._timer = max_rows, timeout, timer
         self._read_only = False
+        self._in_transaction = False
 
     def setup(self, tables: Iterable[tuple[str, str, list[tuple[Any, ...]]]], script: str) -> None:
         """Create what the world declares: name, definition and rows of each table, then a script."""
@@ -448,7 +460,10 @@ class DuckEngine:
         if self._read_only and not read and kind not in _DUCK_CONTROL:
             raise SqlError(READ_ONLY)
         expected = {one.name for one in statement.expected_result_type}
-        return self._guarded(lambda: self._result(self.connection.execute(statement), expected))
+        found = self._guarded(lambda: self._result(self.connection.execute(statement), expected))
+        if kind in _DUCK_CONTROL:
+            self._in_transaction = self.trace.kinds[-1] in ("begin", "start")
+        return found
 
     def _guarded(self, work: Any) -> Result:
         try:
@@ -457,7 +472,7 @@ class DuckEngine:
             self.trace.timed_out = self.trace.changed = True
             raise SqlError(f"the statement ran longer than {self._timeout:g} s and was stopped") from None
         except (self._duckdb.Error, ValueError, OverflowError) as exc:
-            self.trace.changed = True  # inside a transaction an error ends it
+            self.trace.changed = self.trace.changed or self._in_transaction  # which an error ends
             raise SqlError(_placeless(str(exc))) from None
         return found
 
@@ -485,6 +500,13 @@ class DuckEngine:
         quoted = table.replace("'", "''")
         columns = 'name, type, "notnull" AS not_null, dflt_value AS "default", pk'
         return self._asked(f"SELECT {columns} FROM pragma_table_info('{quoted}')")
+
+    def teach(self, statements: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        try:
+            for statement, values in [*((text, ()) for text in statements), *rows]:
+                self.connection.execute(statement, list(values))
+        except (self._duckdb.Error, ValueError, OverflowError) as exc:
+            raise SqlError(str(exc)) from None
 
     def close(self) -> None:
         self.connection.close()

@@ -14,6 +14,7 @@ _NOW = re.compile(
     r"|\bstrftime\s*\(\s*'[^']*'\s*\)|\b(?:today|get_current_time\w*|localtime\w*|transaction_timestamp|age)\b",
     re.I,
 )
+_Value = str | bytes | int | float | None
 _FUNCTIONS = ("date", "time", "datetime", "julianday", "unixepoch", "strftime")
 
 
@@ -40,17 +41,17 @@ def _constant(text: str) -> Callable[[], str]:
     return lambda: text
 
 
-def _frozen(plain: sqlite3.Connection, name: str, now: str) -> Callable[..., object]:
+def _frozen(plain: sqlite3.Connection, name: str, now: str) -> Callable[..., _Value]:
     at = 1 if name == "strftime" else 0
 
-    def call(*arguments: object) -> object:
+    def call(*arguments: _Value) -> _Value:
         given = list(arguments)
         if len(given) == at:
             given.append(now)
         elif len(given) > at and isinstance(given[at], str) and str(given[at]).strip().lower() == "now":
             given[at] = now
         marks = ", ".join("?" * len(given))
-        value: object = plain.execute(f"SELECT {name}({marks})", given).fetchone()[0]
+        value: _Value = plain.execute(f"SELECT {name}({marks})", given).fetchone()[0]
         return value
 
     return call

@@ -12,6 +12,7 @@ from worldline.domains.database.tool import TOOLS, Trace, first_word
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
 from worldline.kernels.sql.clock import tells_time
+from worldline.kernels.sql.learning import ROWS, SCHEMA, lesson
 from worldline.kernels.sql.machine import Call, Machine, Start, engine_version
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, canonical_json, content_id
 
@@ -19,7 +20,9 @@ __all__ = ["SqlKernel"]
 
 _RANDOM = re.compile(r"\b(?:random\w*|uuid\w*|gen_random_uuid|setseed|tablesample|using\s+sample)\b", re.I)
 _COUNTERS = re.compile(r"\b(?:last_insert_rowid|changes|total_changes)\s*\(", re.I)
-_MISSING = re.compile(r"no such (?:table|view|index|column): |does not exist|not found in FROM clause", re.I)
+_MISSING = re.compile(r"no such (?:table|view|index|trigger): (\w+)|does not exist|not found in FROM clause", re.I)
+_PREPARING = re.compile(r"^Error: (?:near \"|no such column|no such function|ambiguous column name|incomplete input)")
+"""Errors that do not depend on what a table holds."""
 _CATALOG = re.compile(r"\b(?:sqlite_(?:master|schema)|table_list|information_schema|pg_\w+|duckdb_\w+|show)\b", re.I)
 _VERSIONED = re.compile(r"\b(?:explain|pragma|sqlite_version|sqlite_source_id|version)\b", re.I)
 _WORD = re.compile(r"\w+")
@@ -40,6 +43,8 @@ class _Settled:
     """Tables whose content is unknown, lower case; `*` for all."""
     seen: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     """Answers observed of reads that could not be computed, by call; forgotten at the next write."""
+    listed: frozenset[str] | None = None
+    """Names of all tables as they were last listed, in a world that does not declare them all."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,8 @@ class SqlKernel:
         answer, is_error, trace = self._ready().run(action.name, action.arguments)
         self._dirty = trace.changed
         doubts = self._doubts(action, text, answer, is_error, trace)
+        if doubts and is_error and not self.state.complete and self._hidden(text):
+            answer, is_error = "", False
         return self._stand(
             action, answer, is_error, trace, _classes(self.state.engine, action, trace, is_error), doubts
         )
@@ -107,7 +114,7 @@ class SqlKernel:
         if trace.changed:
             call = Call.after(after.calls, action.name, action.arguments)
             after = replace(after, calls=(*after.calls, call), seen={})
-            if doubts and not is_error:
+            if doubts and not is_error and _writes(action):
                 after = replace(after, tainted=after.tainted | (_targets(action, trace) or {"*"}))
         self._trial = _Trial(action, proposal, after, trace)
         return proposal
@@ -118,7 +125,7 @@ class SqlKernel:
         doubts = []
         names = {word.lower() for word in _WORD.findall(text)} | trace.reads | trace.writes
         tainted = settled.tainted & names
-        if "*" in settled.tainted or tainted:
+        if ("*" in settled.tainted or tainted) and not (is_error and _PREPARING.search(answer)):
             doubts.append(f"the content of {', '.join(sorted(tainted)) or 'the database'} is unknown")
         if trace.timed_out:
             doubts.append("it ran into a limit of the kernel")
@@ -135,11 +142,22 @@ class SqlKernel:
         return doubts
 
     def _open_world(self, action: Action, text: str, answer: str, is_error: bool) -> list[str]:
-        if is_error and _MISSING.search(answer):
+        if is_error and (missing := _MISSING.search(answer)) and not self._surely_missing(missing[1]):
             return ["it names something that the world does not declare"]
         if action.name == "list_tables" or _CATALOG.search(text):
             return ["not all tables are declared"]
         return []
+
+    def _surely_missing(self, name: str | None) -> bool:
+        """Whether a table is known not to exist: it was not listed. DuckDB's message may name any other."""
+        listed = self._settled.listed
+        return listed is not None and name is not None and name.lower() not in listed and self.state.engine == "sqlite"
+
+    def _hidden(self, text: str) -> bool:
+        """Whether a text names a table that is listed but not declared, so that the answer is hardly an error."""
+        listed = self._settled.listed or frozenset()
+        known = {name.lower() for name in self._ready().names()}
+        return bool({word.lower() for word in _WORD.findall(text)} & (listed - known))
 
     def accept(self) -> None:
         """Make the trial state of the last proposal the state."""
@@ -173,7 +191,7 @@ class SqlKernel:
         told = trial.proposal.observation
         if trial.trace.changed and failed == bool(told.is_error):
             self.accept()  # the same effect, told otherwise
-            if not failed:
+            if not failed and _writes(trial.action):
                 self._settled = replace(
                     self._settled, tainted=self._settled.tainted | (_targets(trial.action, trial.trace) or {"*"})
                 )
@@ -186,6 +204,28 @@ class SqlKernel:
             )
         elif not _writes(trial.action):
             self._settled = replace(before, seen={**before.seen, _key(trial.action): (text, failed)})
+        if not failed and not self.state.complete:
+            self._learn(trial.action, text)
+
+    def _learn(self, action: Action, text: str) -> None:
+        """Take over what an answer tells of tables that the world does not declare."""
+        found = lesson(action, text, self.state.output)
+        if found is None:
+            return
+        settled = self._settled
+        if found.listed is not None:
+            self._settled = replace(settled, listed=found.listed)
+            return
+        names = {name.lower() for name in self._ready().names()}
+        fresh = found.calls[0][0] == SCHEMA and found.table not in names
+        if not fresh and not (found.calls[0][0] == ROWS and found.table in settled.tainted and found.table in names):
+            return
+        calls = settled.calls
+        for name, arguments in found.calls:
+            calls = (*calls, Call.after(calls, name, arguments))
+        tainted = settled.tainted - {found.table} if found.whole else settled.tainted | {found.table}
+        self._settled = replace(settled, calls=calls, tainted=tainted)
+        self._drop()
 
     # --- copies
 
@@ -205,6 +245,7 @@ class SqlKernel:
             "calls": [[call.name, call.arguments] for call in settled.calls],
             "tainted": sorted(settled.tainted),
             "seen": {key: list(value) for key, value in settled.seen.items()},
+            "listed": None if settled.listed is None else sorted(settled.listed),
         }
         return canonical_json(data).encode()
 
@@ -222,7 +263,8 @@ class SqlKernel:
             for name, arguments in read["calls"]:
                 calls.append(Call.after(calls, name, arguments))
             seen = {key: (str(text), bool(failed)) for key, (text, failed) in read["seen"].items()}
-            settled = _Settled(tuple(calls), frozenset(read["tainted"]), seen)
+            listed = None if read["listed"] is None else frozenset(map(str, read["listed"]))
+            settled = _Settled(tuple(calls), frozenset(read["tainted"]), seen, listed)
         except (ValueError, TypeError, KeyError) as exc:
             raise KernelError("damaged state of a database") from exc
         self._drop()

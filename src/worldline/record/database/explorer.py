@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import random
 from collections.abc import Sequence
 
+from worldline.domains.database.reading import read_rows
 from worldline.domains.database.state import DatabaseState
 from worldline.record.database.facts import Column, Facts, kind_of_type
 from worldline.record.database.faults import CONSTRAINTS, MISTAKES, wrong_call
@@ -16,7 +14,9 @@ from worldline.record.database.reads import ANALYSIS, GROUPS, JOINS, SIMPLE, WIN
 from worldline.record.database.writes import CHANGES, DEFINITIONS, TRANSACTIONS, check
 from worldline.types import Action, Turn, WorldSpec
 
-__all__ = ["DatabaseExplorer", "read_table"]
+__all__ = ["DatabaseExplorer"]
+
+Row = dict[str, str | None]
 
 _READS = SIMPLE + GROUPS + JOINS + WINDOWS + ANALYSIS
 _WRITES = CHANGES + DEFINITIONS + TRANSACTIONS + CONSTRAINTS
@@ -64,55 +64,42 @@ class DatabaseExplorer:
     def _learn(self, turn: Turn) -> None:
         if turn.observation.is_error:
             return
-        rows = read_table(turn.observation.text, self._state.output)
+        found = read_rows(turn.observation.text, self._state.output)
+        columns, cells, _ = found or ([], [], True)
+        rows = [dict(zip(columns, row, strict=True)) for row in cells]
         if turn.action.name == "list_tables":
             for row in rows:
-                if row.get("name") and row["name"] not in self._facts:
-                    self._facts[row["name"]] = Facts(row["name"], [], spare=["tmp_a", "tmp_b"])
-                    self._todo.append(Action(name="describe_table", arguments={"table": row["name"]}))
+                name = str(row.get("name"))
+                if name not in self._facts:
+                    self._facts[name] = Facts(name, [], spare=["tmp_a", "tmp_b"])
+                    self._todo.append(Action(name="describe_table", arguments={"table": name}))
         elif turn.action.name == "describe_table":
             self._describe(str(turn.action.arguments.get("table", "")), rows)
         else:
             self._collect(rows)
 
-    def _describe(self, table: str, rows: list[dict[str, str]]) -> None:
+    def _describe(self, table: str, rows: list[Row]) -> None:
         facts = self._facts.get(table)
         if facts is None or not rows:
             return
         keys = [row for row in rows if str(row.get("pk")).lower() in ("1", "true")]
-        numeric = [row["name"] for row in keys or rows if kind_of_type(row.get("type", "")) == "integer"]
-        facts.key = (numeric or [rows[0]["name"]])[0]
+        numeric = [str(row["name"]) for row in keys or rows if kind_of_type(row.get("type") or "") == "integer"]
+        facts.key = (numeric or [str(rows[0]["name"])])[0]
         facts.size = 5
         facts.columns = [
-            Column(row["name"], kind_of_type(row.get("type", ""))) for row in rows if row["name"] != facts.key
+            Column(str(row["name"]), kind_of_type(row.get("type") or "")) for row in rows if row["name"] != facts.key
         ]
         facts.columns = facts.columns or [Column(facts.key, "integer")]
         self._todo.append(sql_call(f"SELECT * FROM {table} LIMIT {self._dice.randint(4, 9)}"))
 
-    def _collect(self, rows: list[dict[str, str]]) -> None:
+    def _collect(self, rows: list[Row]) -> None:
         """Remember values shown for columns that are known."""
         for facts in self._facts.values():
             names = {column.name for column in facts.columns}
             if rows and names and names <= rows[0].keys():
                 facts.columns = [
                     Column(
-                        column.name, column.kind, tuple(row[column.name] for row in rows if row[column.name] != "NULL")
+                        column.name, column.kind, tuple(cell for row in rows if (cell := row[column.name]) is not None)
                     )
                     for column in facts.columns
                 ]
-
-
-def read_table(text: str, output: str) -> list[dict[str, str]]:
-    """Read rows back from the text of an answer; nothing where it holds none."""
-    if output == "json":
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return []
-        rows = value.get("rows", []) if isinstance(value, dict) else value
-        return [{key: "NULL" if cell is None else str(cell) for key, cell in row.items()} for row in rows]
-    if output == "csv":
-        return [{key: cell or "NULL" for key, cell in row.items()} for row in csv.DictReader(io.StringIO(text))]
-    lines = [line for line in text.split("\n") if "|" in line and not set(line) <= set("|-+ ")]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return [dict(zip(cells[0], row, strict=False)) for row in cells[1:] if len(row) == len(cells[0])]

@@ -219,6 +219,9 @@ _SQLITE_CONSTANTS = (
     "SELECT like('%a_', 'bar'), glob('*a?', 'bar'), 'ABC' LIKE 'abc', 'abc' = 'ABC' COLLATE NOCASE",
     "SELECT 9223372036854775807 + 1, -9223372036854775808, 1.0e400",
     "SELECT datetime(1700000000, 'unixepoch'), unixepoch('2024-01-01')",
+    "SELECT datetime('now') AS stamp, CURRENT_DATE AS today",
+    "SELECT date('now', 'start of month', '-1 day') AS last, strftime('%Y', 'now') AS year",
+    "SELECT abs(random()) % 100 AS pick",
 )
 _DUCK_CONSTANTS = (
     "SELECT date '2024-02-28' + INTERVAL 2 DAY, strftime(date '2024-07-01', '%W')",
@@ -235,6 +238,8 @@ _DUCK_CONSTANTS = (
     "SELECT epoch(timestamp '2024-01-01 12:00:00'), to_days(3), date_trunc('month', date '2024-05-17')",
     "SELECT struct_pack(a := 1, b := 'x') AS s, map(['k'], [1]) AS m, NULL::INTEGER AS n, true AND NULL",
     "SELECT * FROM generate_series(1, 9, 3)",
+    "SELECT current_date AS today",
+    "SELECT round(random() * 100) AS pick",
 )
 
 

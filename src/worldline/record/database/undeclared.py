@@ -9,16 +9,20 @@ from worldline.domains.database.state import DatabaseState
 from worldline.record.sandbox import Surroundings
 from worldline.types import WorldSpec, content_id
 
-__all__ = ["UNDECLARED", "undeclared_tables"]
+__all__ = ["undeclared_tables"]
 
-UNDECLARED: dict[str, tuple[str, ...]] = {
-    "audit_log": ("id INTEGER PRIMARY KEY", "actor VARCHAR(20)", "verb VARCHAR(20)", "amount INTEGER"),
-    "settings": ("name VARCHAR(20) PRIMARY KEY", "value VARCHAR(20)"),
-    "backlog": ("ticket INTEGER PRIMARY KEY", "state VARCHAR(20)", "weight INTEGER"),
-    "readings": ("sensor VARCHAR(20)", "hour INTEGER", "level INTEGER"),
-}
-"""Tables that may be there, with their columns."""
-
+_NOUNS = ("audit", "backlog", "readings", "settings", "visits", "tariffs", "repairs", "sensors", "quotas", "parcels")
+_ENDINGS = ("", "_log", "_2024", "_old", "_raw", "_eu")
+_COLUMNS = (
+    "actor VARCHAR(20)",
+    "verb VARCHAR(20)",
+    "amount INTEGER",
+    "state VARCHAR(20)",
+    "weight INTEGER",
+    "place VARCHAR(20)",
+    "level INTEGER",
+    "score DOUBLE",
+)
 _WORDS = (
     "amber",
     "basalt",
@@ -43,23 +47,20 @@ def undeclared_tables(
         return []
     elsewhere = [surroundings.days_later, surroundings.other_machine, surroundings.order_seed]
     dice = random.Random(content_id([world.model_dump(mode="json"), elsewhere]))
-    chosen = sorted(dice.sample(sorted(UNDECLARED), dice.choice((2, 3))))
     found = []
-    for name in chosen:
-        first, *others = UNDECLARED[name]
-        columns = (first, *dice.sample(others, dice.randint(1, len(others))))
+    for noun in sorted(dice.sample(_NOUNS, dice.choice((2, 3)))):
+        name = noun + dice.choice(_ENDINGS)
+        columns = ("id INTEGER PRIMARY KEY", *dice.sample(_COLUMNS, dice.randint(2, 4)))
         rows = [_row(columns, number, dice) for number in range(1, dice.randrange(4, 15))]
         found.append((name, f"CREATE TABLE {name} ({', '.join(columns)})", rows))
     return [table for table in found if table[0] not in state.tables]
 
 
 def _row(columns: tuple[str, ...], number: int, dice: random.Random) -> tuple[Any, ...]:
-    cells: list[Any] = []
-    for column in columns:
-        if "PRIMARY" in column and "INTEGER" in column:
-            cells.append(number)
-        elif "INTEGER" in column:
+    cells: list[Any] = [number]
+    for column in columns[1:]:
+        if "INTEGER" in column:
             cells.append(dice.randrange(1000))
         else:
-            cells.append(f"{dice.choice(_WORDS)}{number}" if "PRIMARY" in column else dice.choice(_WORDS))
+            cells.append(round(dice.uniform(0, 9), 2) if "DOUBLE" in column else dice.choice(_WORDS))
     return tuple(cells)

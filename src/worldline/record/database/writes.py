@@ -95,6 +95,7 @@ def create(f: Facts, d: random.Random, engine: str) -> str:
     return d.choice(
         (
             f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, label TEXT NOT NULL, weight INTEGER DEFAULT {d.randint(1, 9)})",
+            f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, label TEXT, weight INTEGER, made TEXT DEFAULT CURRENT_TIMESTAMP)",
             f"CREATE TABLE IF NOT EXISTS {name} (id INTEGER PRIMARY KEY, label TEXT UNIQUE, weight INTEGER CHECK (weight >= 0))",
             f"CREATE TABLE {name} AS SELECT {f.key} AS id, {column.name} AS label, 1 AS weight FROM {f.table} WHERE {f.key} < {d.randint(3, 7)}",
         )
