@@ -1,7 +1,8 @@
 """tau-bench's historical trajectories: a list of episodes with chat messages, reward and trial (read only).
 
 The tool calls and results inside `traj` are turns; the conversation with the user stays in the layout. The
-instruction the user was given is hidden state: the agent was not told it.
+instruction the user was given is hidden state: the agent was not told it. A result is an error where it begins with
+`Error`: so the benchmark's tools, and what calls them, word every refusal.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from worldline.formats.base import each_record
 from worldline.formats.openai_chat import read_chat
 from worldline.formats.skeleton import mapping_of, number_of, world_of
 from worldline.formats.source import InputFile, SkippedRecord
-from worldline.types import Source, Trajectory
+from worldline.types import Source, Trajectory, Turn
 
 __all__ = ["TAU_BENCH", "TauBench"]
 
@@ -44,7 +45,7 @@ def _trajectory(episode: Any, source: Source, file: str) -> Trajectory:
     if not isinstance(episode, dict) or not isinstance(episode.get("traj"), list):
         raise ValueError("an episode with a `traj` list of messages was expected")
     chat = read_chat(episode["traj"])
-    turns = chat.turns
+    turns = [_judged(turn) for turn in chat.turns]
     reward = number_of(episode.get("reward"))
     if turns and reward is not None:
         turns[-1] = turns[-1].model_copy(update={"reward": reward, "done": True})
@@ -62,6 +63,14 @@ def _trajectory(episode: Any, source: Source, file: str) -> Trajectory:
         origin={"format": "tau_bench", "file": file},
         extra={"tau_bench": rest, "openai": {"messages": chat.layout}},
     )
+
+
+def _judged(turn: Turn) -> Turn:
+    seen = turn.observation
+    if seen.is_error is not None:
+        return turn
+    observation = seen.model_copy(update={"is_error": seen.text.startswith("Error")})
+    return turn.model_copy(update={"observation": observation})
 
 
 TAU_BENCH = TauBench()

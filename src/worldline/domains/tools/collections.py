@@ -130,6 +130,8 @@ class HarvestSpec(Frozen):
     """Steps from the answer to the records, joined by dots: `*` goes through a list; empty: the answer itself."""
     key: Any = None
     """Template of the key over `item` and `args`; by default the fields called like its parts."""
+    has: tuple[str, ...] = ()
+    """Only what has all of these fields is a record of the store."""
 
 
 class PagingSpec(Frozen):
@@ -180,7 +182,8 @@ class ToolRule(Frozen):
     harvest: tuple[HarvestSpec, ...] = ()
     """What observed answers tell of stores, beside what the operation says."""
     changes: bool | None = None
-    """Whether calls change anything; recorded answers stand only until a call of a tool that does."""
+    """Whether calls change anything. False: never. True: no more than effects, harvests and `doubts` say. Left out:
+    what the operation says, and without any rule nothing is known after a call."""
     doubts: tuple[str, ...] = ()
     """Tools and stores whose recorded answers do not stand after a call of this one."""
     json_style: JsonStyle | None = None

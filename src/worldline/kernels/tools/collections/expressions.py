@@ -31,6 +31,7 @@ __all__ = [
     "literal",
     "names_in",
     "render",
+    "with_lets",
 ]
 
 _MAX_LENGTH = 1_000_000
@@ -72,7 +73,17 @@ class Unknown:
 
 
 class Missing(StrictUndefined):
-    """A record or field that is known not to be there: `is defined` is false, any other use breaks."""
+    """A record or field that is known not to be there: it equals nothing, and any other use but `is defined` breaks."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+        return isinstance(other, StrictUndefined)
+
+    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+        return not self == other
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 ABSENT = Missing(name="record")
@@ -93,7 +104,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         if isinstance(obj, Unknown):
             raise UnknownError(obj.what)
         if isinstance(obj, StrictUndefined):
-            return obj[argument]
+            return Missing(name=str(argument))
         if isinstance(argument, Unknown):
             raise UnknownError(argument.what)
         if isinstance(obj, Mapping | str | Sequence) or hasattr(obj, "look_up"):
@@ -255,9 +266,9 @@ def holds(source: str, names: Mapping[str, Any]) -> bool:
 def render(template: Any, names: Mapping[str, Any]) -> Any:
     """Fill in a template: a text, or JSON data with texts in it.
 
-    A mapping with `$each` makes a list: `$value` (with `$as`, by default `item`, for each element), only where `$if`
-    holds. A mapping with `$base` is that record with its other keys in place of the record's. Fields whose template
-    gives something that is not there are left out.
+    A mapping with `$each` makes a list: `$value` for each element, which `$as` names (by default `item`), only where
+    `$if` holds; `$let` names more in between. A mapping with `$base` is that record with its other keys in place of
+    the record's. Fields whose template gives something that is not there are left out.
 
     Raises:
         UnknownError: It rests on something unknown.
@@ -299,9 +310,22 @@ def _each(template: dict[str, Any], names: Mapping[str, Any]) -> list[Any]:
     name = str(template.get("$as", "item"))
     made = []
     for item in source:
-        inner = {**names, name: item}
+        inner = with_lets({**names, name: item}, template.get("$let", {}))
         if holds(template.get("$if", ""), inner):
             made.append(_there(render(template.get("$value", "{{ " + name + " }}"), inner)))
         if len(made) > _MAX_LENGTH:
             raise BrokenError("$each makes too many items")
+    return made
+
+
+def with_lets(names: Mapping[str, Any], lets: Mapping[str, Any]) -> dict[str, Any]:
+    """Add names, in order; one that is unknown or has no value harms only who uses it."""
+    made = dict(names)
+    for name, template in lets.items():
+        try:
+            made[name] = render(template, made)
+        except UnknownError as exc:
+            made[name] = Unknown(str(exc))
+        except BrokenError:
+            made[name] = Missing(name=name)
     return made

@@ -16,11 +16,11 @@ from worldline.kernels.tools.collections.checking import refusal
 from worldline.kernels.tools.collections.expressions import (
     BrokenError,
     Missing,
-    Unknown,
     UnknownError,
     holds,
     names_in,
     render,
+    with_lets,
 )
 from worldline.kernels.tools.collections.machine import Machine
 from worldline.kernels.tools.collections.operations import Call, Outcome, key_of, operate
@@ -37,7 +37,7 @@ _STRONG = 8
 """Traces that a learned rule must have reproduced to count as well supported."""
 _OWN_NAMES = frozenset(
     {"args", "now", "item", "items", "record", "records", "before", "total", "answer", "tool", "key"}
-    | {"stdout", "stderr", "exit_code"}
+    | {"made", "stdout", "stderr", "exit_code"}
 )
 """Names that templates may use beside stores and what `let` names."""
 _NOTHING = ToolRule()
@@ -89,7 +89,7 @@ class CollectionServer:
             why = str(exc)
         read = self._state.read(tool, arguments)
         if read is not None and not rule.changes and (outcome is None or outcome.guess):
-            self._state = self._state.ticked()
+            self._state = self._state.ticked("" if read.error else tool)
             answer = Observation.from_text(read.answer, is_error=read.error)
             return Proposal(answer, known=True, classes=("recorded",), why="the same call was recorded")
         if outcome is None:
@@ -97,7 +97,7 @@ class CollectionServer:
             return Proposal(self._guess(tool), known=False, classes=("unknown",), why=why)
         style = rule.json_style or self._spec.json_style
         text = outcome.answer if isinstance(outcome.answer, str) else style_text(outcome.answer, style)
-        self._state = outcome.state.ticked()
+        self._state = outcome.state.ticked("" if outcome.error else tool)
         if not outcome.error:
             self._state = self._after(rule, self._state)
         return Proposal(
@@ -106,6 +106,7 @@ class CollectionServer:
             classes=(outcome.kind,),
             why=outcome.why,
             writes=outcome.writes,
+            details=outcome.extra,
         )
 
     def observe(self, tool: str, arguments: Arguments, observation: Observation) -> None:
@@ -113,7 +114,7 @@ class CollectionServer:
         rule = self._spec.tools.get(tool, _NOTHING)
         error = bool(observation.is_error)
         if rule.operation == "shell" and self._machine is not None:
-            self._observe_run(rule, arguments, observation)
+            self._observe_run(tool, rule, arguments, observation)
             return
         value = _parsed(observation.text)
         if not error:
@@ -123,12 +124,12 @@ class CollectionServer:
             self._follow_refusal(tool, arguments, rule, observation.text)
         if not rule.changes and self._plain(rule):
             self._state = self._state.with_read(tool, arguments, observation.text, error)
-        self._state = self._state.ticked()
+        self._state = self._state.ticked("" if error else tool)
 
-    def _observe_run(self, rule: ToolRule, arguments: Arguments, observation: Observation) -> None:
+    def _observe_run(self, tool: str, rule: ToolRule, arguments: Arguments, observation: Observation) -> None:
         assert self._machine is not None
         try:
-            command = render(rule.command, self._names(arguments, rule))
+            command = render(rule.command, self._names(arguments, rule, tool))
         except (UnknownError, BrokenError):
             return
         if isinstance(command, str):
@@ -140,7 +141,7 @@ class CollectionServer:
         rule = self._spec.tools.get(tool)
         if rule is None or rule.cases or rule.operation not in ("read", "update", "delete") or rule.where:
             return None
-        names = self._names(arguments, rule)
+        names = self._names(arguments, rule, tool)
         found = {}
         for name in (rule.store,) if isinstance(rule.store, str) else rule.store:
             store = self._state.stores[name]
@@ -195,10 +196,11 @@ class CollectionServer:
         """What the session knows now."""
         return self._state
 
-    def _names(self, arguments: Arguments, rule: ToolRule) -> dict[str, Any]:
+    def _names(self, arguments: Arguments, rule: ToolRule, tool: str) -> dict[str, Any]:
         names: dict[str, Any] = {name: StoreView(store) for name, store in self._state.stores.items()}
-        names.update(args=dict(arguments), now=self._state.now(self._spec))
-        return _with_lets(names, rule.let)
+        made = self._state.made.get(tool, 0)
+        names.update(args=dict(arguments), now=self._state.now(self._spec), made=made)
+        return with_lets(names, rule.let)
 
     def _outcome(self, tool: str, arguments: Arguments, rule: ToolRule) -> Outcome:
         known = self._tools.get(tool)
@@ -211,9 +213,9 @@ class CollectionServer:
             refused = refusal(known, arguments, self._spec.messages)
             if refused is not None:
                 return Outcome(refused, self._state, error=True, kind="refused", why="the schema refuses the arguments")
-        names = self._names(arguments, rule)
+        names = self._names(arguments, rule, tool)
         for number, case in enumerate(rule.cases):
-            inner = _with_lets(names, case.let)
+            inner = with_lets(names, case.let)
             if holds(case.when, inner):
                 return self._case(case, number, inner)
         if rule.operation == "shell":
@@ -241,7 +243,7 @@ class CollectionServer:
         support = case.support
         kind = "case" if support is None else "strong" if support.n >= _STRONG else "weak"
         why = f"case {number + 1}" + (f", right in {support.exact} of {support.n} traces" if support else "")
-        return Outcome(answer, state, case.error, kind, why, writes, case.guess)
+        return Outcome(answer, state, case.error, kind, why, writes, case.guess, {"case": number})
 
     def _after(self, rule: ToolRule, state: State) -> State:
         return state.doubting(rule.doubts) if rule.doubts else state
@@ -250,11 +252,11 @@ class CollectionServer:
         """What stands after a call of which nothing could be told."""
         if rule.changes is False or self._reads_only(rule):
             return self._state
-        if rule.doubts or rule.cases or rule.operation is not None:
-            touched = {effect.store for case in rule.cases for effect in case.effects}
-            named = (rule.store,) if isinstance(rule.store, str) else rule.store
-            return self._state.doubting((*rule.doubts, *touched, *(n for n in named if n)))
-        return self._state.doubting(None)
+        if rule.changes is None and not rule.cases and rule.operation is None and not rule.doubts:
+            return self._state.doubting(None)
+        touched = {effect.store for case in rule.cases for effect in case.effects}
+        named = (rule.store,) if isinstance(rule.store, str) else rule.store
+        return self._state.doubting((*rule.doubts, *touched, *(n for n in named if n)))
 
     @staticmethod
     def _reads_only(rule: ToolRule) -> bool:
@@ -273,28 +275,31 @@ class CollectionServer:
         return Observation.from_text(found.answer if found else "", is_error=False)
 
     def _follow(self, tool: str, arguments: Arguments, rule: ToolRule, value: Any, text: str) -> None:
-        names = self._names(arguments, rule)
+        names = self._names(arguments, rule, tool)
         before = self._state
         if not self._reads_only(rule) and rule.changes is not False:
             self._state = self._followed_change(rule, names, value if value is not None else text, tool)
-        if rule.operation in ("read", "create", "update") and rule.answer is None and isinstance(value, dict):
+        plain = rule.answer is None and not rule.harvest
+        if rule.operation in ("read", "create", "update") and plain and isinstance(value, dict):
             self._learn_record(arguments, rule, names, value)
         elif rule.operation == "delete":
             self._learn_deletion(arguments, rule, names, before)
-        elif rule.operation in ("list", "search") and rule.answer is None and isinstance(value, list):
+        elif rule.operation in ("list", "search") and plain and isinstance(value, list):
             (store, *_) = (rule.store,) if isinstance(rule.store, str) else rule.store
             for item in value:
                 self._keep(store, item, None, names)
         for harvest in rule.harvest:
-            for item in _along(value, harvest.path.split(".") if harvest.path else []):
-                self._keep(harvest.store, item, harvest.key, names)
+            found = _along(value, harvest.path.split(".") if harvest.path else [])
+            for item in (item for item in found if isinstance(item, dict)):
+                if all(name in item for name in harvest.has):
+                    self._keep(harvest.store, item, harvest.key, names)
 
     def _followed_change(self, rule: ToolRule, names: Mapping[str, Any], answer: Any, tool: str) -> State:
         """Apply the effects of the case that ends well; what cannot be told of them is doubted."""
         case = next((case for case in reversed(rule.cases) if not case.error), None)
-        if case is None or not (case.effects or rule.changes is not None):
-            return self._doubted(rule, tool)
-        inner = {**_with_lets(names, case.let), "answer": answer}
+        if case is None:
+            return self._after(rule, self._state) if rule.changes else self._doubted(rule, tool)
+        inner = {**with_lets(names, case.let), "answer": answer}
         state = self._state
         for effect in case.effects:
             single = case.model_copy(update={"effects": (effect,)})
@@ -327,7 +332,7 @@ class CollectionServer:
         """A refusal in the words for a missing record says that there is none."""
         for name in (rule.store,) if isinstance(rule.store, str) else rule.store:
             store = self._state.stores[name]
-            names = self._names(arguments, rule)
+            names = self._names(arguments, rule, tool)
             try:
                 key = key_of(rule, store, names, arguments)
                 template = rule.missing if rule.missing is not None else self._spec.messages.missing_record
@@ -386,19 +391,6 @@ def _applied(state: State, case: CaseSpec, names: Mapping[str, Any]) -> tuple[St
     return state, tuple(written)
 
 
-def _with_lets(names: Mapping[str, Any], lets: Mapping[str, Any]) -> dict[str, Any]:
-    """Add names; one that is unknown or has no value harms only who uses it."""
-    made = dict(names)
-    for name, template in lets.items():
-        try:
-            made[name] = render(template, made)
-        except UnknownError as exc:
-            made[name] = Unknown(str(exc))
-        except BrokenError:
-            made[name] = Missing(name=name)
-    return made
-
-
 def style_text(value: Any, style: JsonStyle) -> str:
     """Write JSON as the environment does."""
     separators = (",", ":") if style.compact else None
@@ -455,7 +447,7 @@ def _check_texts(tool: str, template: Any, known: frozenset[str] | set[str]) -> 
                 hint=f"names: {', '.join(sorted(known))}",
             )
     elif isinstance(template, dict):
-        bound = known | {str(template["$as"])} if "$as" in template else known
+        bound = known | {str(template.get("$as", "item"))} | set(template.get("$let", ()))
         for item in template.values():
             _check_texts(tool, item, bound)
     elif isinstance(template, list | tuple):

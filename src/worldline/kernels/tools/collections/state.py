@@ -28,6 +28,8 @@ class State:
     reads: Mapping[tuple[str, str], RecordedRead | None] = field(default_factory=dict)
     """Recorded answers of the session itself; None: what was recorded does not stand any more."""
     calls: int = 0
+    made: Mapping[str, int] = field(default_factory=dict)
+    """Calls of each tool that went well."""
 
     @classmethod
     def of(cls, spec: CollectionsSpec) -> State:
@@ -53,9 +55,10 @@ class State:
         read = RecordedRead(tool=tool, arguments=dict(arguments), answer=answer, error=error)
         return replace(self, reads={**self.reads, read_key(tool, arguments): read})
 
-    def ticked(self) -> State:
-        """Return the state after one more call."""
-        return replace(self, calls=self.calls + 1)
+    def ticked(self, made: str = "") -> State:
+        """Return the state after one more call; `made`: the tool whose call went well."""
+        counts = {**self.made, made: self.made.get(made, 0) + 1} if made else self.made
+        return replace(self, calls=self.calls + 1, made=counts)
 
     def doubting(self, names: tuple[str, ...] | None) -> State:
         """Return the state in which recorded answers of some tools, and records of some stores, stand no more.
@@ -85,6 +88,7 @@ class State:
                 [list(key), None if read is None else read.model_dump(mode="json")] for key, read in self.reads.items()
             ],
             "calls": self.calls,
+            "made": dict(self.made),
         }
 
     def loaded(self, data: JsonDict) -> State:
@@ -99,4 +103,4 @@ class State:
             (str(key[0]), str(key[1])): None if read is None else RecordedRead.model_validate(read)
             for key, read in data["reads"]
         }
-        return replace(self, stores=stores, reads=reads, calls=int(data["calls"]))
+        return replace(self, stores=stores, reads=reads, calls=int(data["calls"]), made=dict(data["made"]))

@@ -1,0 +1,192 @@
+"""Finding the condition under which a call ends in one way and not in another."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worldline.types import canonical_json
+from worldline.worlds.learning.columns import MISSING, UNKNOWN, Column, Scope, is_number, known
+
+__all__ = ["Condition", "conditions", "find_condition", "indicators"]
+
+_FEW = 8
+"""Distinct values of a column up to which it may be compared with each of them."""
+_NUMBERS = 32
+"""Number columns that are compared with each other."""
+_PAIRED = 150
+"""Conditions that are tried in pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition and in which examples it holds: True, False, or None where that cannot be told."""
+
+    text: str
+    holds: tuple[bool | None, ...]
+    cost: int = 1
+    """How far-fetched it is; of two that fit, the cheaper one is chosen."""
+
+    def negated(self) -> Condition:
+        """The opposite."""
+        return Condition(f"not ({self.text})", tuple(None if h is None else not h for h in self.holds), self.cost + 1)
+
+
+def conditions(scope: Scope, numbers: Sequence[Column] = ()) -> list[Condition]:
+    """Return the conditions that can be made of a scope's columns, the plainest first; equal ones once.
+
+    Args:
+        scope: The examples.
+        numbers: Number columns of special interest, which are compared with all others.
+    """
+    found: dict[tuple[bool | None, ...], Condition] = {}
+    # How often a tool was called before says nothing about what it refuses.
+    columns = [column for column in scope.columns if column.text != "made"]
+    scalars = [column for column in scope.scalars() if column.text != "made"]
+    made = itertools.chain(
+        _presence(columns), _equalities(scalars), _constants(scalars), _members(scope),
+        _comparisons(list(numbers), [column for column in scope.numbers() if column.text != "made"]),
+    )  # fmt: skip
+    for condition in made:
+        told = {value for value in condition.holds if value is not None}
+        if len(told) == 2 and (condition.holds not in found or found[condition.holds].cost > condition.cost):
+            found[condition.holds] = condition
+    return sorted(found.values(), key=lambda c: (c.cost, len(c.text)))
+
+
+def find_condition(
+    candidates: Sequence[Condition], wanted: Sequence[int], unwanted: Sequence[int], least: float = 0.5, *, may_miss: bool = False
+) -> Condition | None:
+    """Find the condition that holds in some examples and not in others.
+
+    Args:
+        candidates: Conditions, plainest first; pairs of them are tried where no single one fits.
+        wanted: Examples in which it must hold, where it can be told.
+        unwanted: Examples in which it must not.
+        least: Share of the wanted examples in which it must be told.
+        may_miss: It may not hold in the other wanted ones.
+
+    Returns:
+        The plainest condition; of several, the one that is told in most of the wanted examples.
+    """
+    share = least * len(wanted)
+    best: tuple[float, int, int, Condition] | None = None
+    half: list[Condition] = []
+    for number, condition in enumerate(candidates):
+        for tried in (condition, condition.negated()):
+            told = sum(tried.holds[n] is True for n in wanted)
+            if (not may_miss and any(tried.holds[n] is False for n in wanted)) or told < max(share, _evidence(tried.cost)):
+                continue
+            if not any(tried.holds[n] is True for n in unwanted):
+                if sum(tried.holds[n] is False for n in unwanted) == 0 and unwanted:
+                    continue
+                # A plain condition that is told often enough beats a far-fetched one that is told more often.
+                score = (-float(tried.cost), told, -number, tried)
+                if best is None or score[:3] > best[:3]:
+                    best = score
+            elif len(half) < _PAIRED:
+                half.append(tried)
+    if best is not None:
+        return best[3]
+    for one, other in itertools.combinations(half, 2):
+        if all(_and(one.holds[n], other.holds[n]) is not True for n in unwanted):
+            holds = tuple(_and(a, b) for a, b in zip(one.holds, other.holds, strict=True))
+            told = sum(holds[n] is True for n in wanted)
+            if told >= max(share, _evidence(one.cost + other.cost + 1)):
+                return Condition(f"({one.text}) and ({other.text})", holds, one.cost + other.cost)
+    return None
+
+
+def indicators(columns: Sequence[Column]) -> Iterator[Column]:
+    """Columns that are 1 where a text column has one of its few values, so that sums may hold them."""
+    for column in columns:
+        values = Counter(v for v in column.values if isinstance(v, str))
+        if column.depth <= 1 and column.all_are(str) and 1 < len(values) <= 3:
+            for value in values:
+                text = f"(1 if {column.text} == {canonical_json(value)} else 0)"
+                yield Column(text, [int(v == value) if known(v) else v for v in column.values], column.depth + 1)
+
+
+def _evidence(cost: int) -> int:
+    """How many examples a condition needs: the more far-fetched, the more."""
+    return max(1, (cost + 1) // 2)
+
+
+def _and(one: bool | None, other: bool | None) -> bool | None:
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
+
+
+def _presence(columns: Sequence[Column]) -> Iterator[Condition]:
+    for column in columns:
+        if any(value is MISSING for value in column.values):
+            holds = tuple(None if v is UNKNOWN else v is not MISSING for v in column.values)
+            yield Condition(f"{column.text} is defined", holds, 1 + column.depth)
+
+
+def _equalities(columns: Sequence[Column]) -> Iterator[Condition]:
+    texts = [column for column in columns if column.all_are(str) and column.depth <= 2]
+    for one, other in itertools.combinations(texts, 2):
+        related = one.last == other.last
+        if related or ("args." in one.text) != ("args." in other.text):
+            holds = tuple(
+                a == b if known(a) and known(b) else None for a, b in zip(one.values, other.values, strict=True)
+            )
+            yield Condition(f"{one.text} == {other.text}", holds, 2 if related else 5)
+
+
+def _constants(columns: Sequence[Column]) -> Iterator[Condition]:
+    for column in columns:
+        values = Counter(canonical_json(value) for value in column.values if known(value))
+        if not 1 < len(values) <= _FEW and not (len(values) == 1 and any(v is MISSING for v in column.values)):
+            continue
+        for value in values:
+            text = "none" if value == "null" else value
+            holds = tuple(_equals(v, value) for v in column.values)
+            yield Condition(f"{column.text} == {text}", holds, 3 + column.depth)
+
+
+def _equals(value: Any, told: str) -> bool | None:
+    if value is MISSING:
+        return False
+    return None if value is UNKNOWN else canonical_json(value) == told
+
+
+def _members(scope: Scope) -> Iterator[Condition]:
+    lists = [c for c in scope.columns if c.all_are(list) and c.depth <= 2]
+    for column in lists:
+        for one in [c for c in scope.columns if c.all_are(str, int) and c.depth <= 1]:
+            if any(isinstance(v, list) and v and isinstance(v[0], dict) for v in column.values):
+                continue
+            holds = tuple(
+                b in a if known(a) and known(b) else None for a, b in zip(column.values, one.values, strict=True)
+            )
+            yield Condition(f"{one.text} in {column.text}", holds, 3)
+
+
+def _comparisons(special: list[Column], numbers: list[Column]) -> Iterator[Condition]:
+    # What was looked up by an argument comes before what just stands somewhere.
+    pool = [*special, *sorted(numbers, key=lambda c: ("[" not in c.text, c.depth, len(c.text)))]
+    pool = pool[: _NUMBERS + len(special)]
+    for number, one in enumerate(pool):
+        for constant in (0,):
+            holds = tuple(v > constant if is_number(v) else None for v in one.values)
+            yield Condition(f"{one.text} > {constant}", holds, 4 if number < len(special) else 6)
+        for place, other in enumerate(pool[number + 1 :], number + 1):
+            near = place < len(special)
+            cost = (3 if near else 5 if number < len(special) else 6) + (one.last != other.last)
+            pairs = list(zip(one.values, other.values, strict=True))
+            for sign in ("<", ">", "!="):
+                holds = tuple(_compared(a, b, sign) for a, b in pairs)
+                yield Condition(f"{one.text} {sign} {other.text}", holds, cost)
+
+
+def _compared(one: Any, other: Any, sign: str) -> bool | None:
+    if not is_number(one) or not is_number(other):
+        return None
+    result = one < other if sign == "<" else one > other if sign == ">" else one != other
+    return bool(result)

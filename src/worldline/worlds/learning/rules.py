@@ -1,0 +1,264 @@
+"""Rules of one tool, from all its recorded calls: how it ends well, how it refuses, and what it changes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worldline.domains.tools.collections import CaseSpec, EffectSpec, ToolRule
+from worldline.kernels.tools.collections.expressions import literal
+from worldline.types import canonical_json
+from worldline.worlds.learning.columns import UNKNOWN, Column, Scope, known
+from worldline.worlds.learning.explaining import Explainer
+from worldline.worlds.learning.guards import Condition, conditions, find_condition
+from worldline.worlds.learning.traces import NOT_JSON, TracedCall
+
+__all__ = ["Example", "learn_rule"]
+
+_LEAST = 2
+"""Calls a rule must rest on."""
+_ENOUGH = 0.6
+"""Share of the errors of a kind that a condition must explain, of those that can be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A recorded call, and the names its rule may use: its arguments, and the stores as they were before."""
+
+    call: TracedCall
+    names: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A kind of error: its words, and when it comes."""
+
+    template: str
+    when: str
+    lets: Mapping[str, Any]
+    holds: tuple[bool | None, ...]
+    members: tuple[int, ...]
+
+
+def learn_rule(
+    examples: Sequence[Example], base: ToolRule, keys: Mapping[str, tuple[str, ...]], stores: Iterable[str]
+) -> ToolRule:
+    """Learn what a tool answers and changes.
+
+    Args:
+        examples: All its calls.
+        base: What was read off its answers already; kept.
+        keys: Parts of each store's key.
+        stores: Stores whose records the tool's answers are; the answer becomes the record.
+
+    Returns:
+        The rule; `base` itself where nothing could be learned.
+    """
+    scope = Scope([dict(example.names) for example in examples], ["args", "made"])
+    scope.bind_stores(keys)
+    scope.look_up_by_arguments()
+    explainer = Explainer(scope, keys)
+    good = {n: e.call for n, e in enumerate(examples) if not e.call.error}
+    success = _success(good, explainer)
+    refusals = _refusals(examples, scope, keys, explainer, list(good))
+    if success is None and not refusals:
+        return base
+    cases = [
+        CaseSpec(when=f"{{{{ {refusal.when} }}}}", let=dict(refusal.lets), answer=refusal.template, error=True)
+        for refusal in _in_order(refusals)
+    ]
+    if success is not None:
+        effects = tuple(EffectSpec(store=store, key=_key(base, store)) for store in stores)
+        cases.append(CaseSpec(answer=success, effects=effects))
+    lets = _needed(scope.lets, cases)
+    return base.model_copy(update={"let": lets, "cases": tuple(cases)})
+
+
+def _key(base: ToolRule, store: str) -> Any:
+    """Key of the record that an answer is."""
+    for harvest in base.harvest:
+        if harvest.store == store and not harvest.path and harvest.key:
+            return [str(part).replace("item.", "answer.").replace("item[", "answer[") for part in harvest.key]
+    return None
+
+
+def _success(good: Mapping[int, TracedCall], explainer: Explainer) -> Any:
+    """Template of the answers of calls that went well, or None."""
+    if len(good) < _LEAST:
+        return None
+    data = {n: call.value for n, call in good.items() if call.value is not NOT_JSON}
+    if len(data) == len(good):
+        explained = explainer.value(data)
+    elif not data:
+        explained = explainer.text({n: call.text for n, call in good.items()})
+    else:
+        return None
+    return explained.template if explained is not None and explained.told >= _LEAST else None
+
+
+def _refusals(
+    examples: Sequence[Example],
+    scope: Scope,
+    keys: Mapping[str, tuple[str, ...]],
+    explainer: Explainer,
+    good: Sequence[int],
+) -> list[_Refusal]:
+    found = []
+    for members in _by_wording(examples):
+        texts = {n: examples[n].call.text for n in members}
+        refusal = _of_items(texts, scope, keys, good) or _plain(texts, scope, explainer, good)
+        if refusal is not None:
+            found.append(refusal)
+    return found
+
+
+def _by_wording(examples: Sequence[Example]) -> list[list[int]]:
+    """Errors in groups of the same words; numbers, ids and quoted texts may differ."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number, example in enumerate(examples):
+        if example.call.error:
+            groups[_wording(example.call)].append(number)
+    return list(groups.values())
+
+
+def _wording(call: TracedCall) -> str:
+    given = sorted(set(_scalars(call.arguments)), key=len, reverse=True)
+    text = call.text
+    for value in given:
+        if len(value) > 1:
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "\0", text)
+    return re.sub(r"\S*\d\S*|(['\"]).*?\1", "\0", text)
+
+
+def _scalars(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in _scalars(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _scalars(item)]
+    return [] if value is None or isinstance(value, bool) else [str(value)]
+
+
+def _plain(texts: Mapping[int, str], scope: Scope, explainer: Explainer, good: Sequence[int]) -> _Refusal | None:
+    """An error that depends on the call as a whole."""
+    explained = explainer.text(texts)
+    if explained is None:
+        return None
+    # Numbers that the error names are likely those it is about.
+    named = [_computed(scope, text) for text in re.findall(r"\{\{ (.+?) \}\}", str(explained.template))]
+    candidates = conditions(scope, [column for column in named if column is not None])
+    condition = find_condition(candidates, list(texts), good, _ENOUGH)
+    told = sum(condition.holds[n] is True for n in texts) if condition is not None else 0
+    if condition is None or (told < _LEAST and condition.cost > 3):
+        return None
+    return _Refusal(explained.template, condition.text, {}, condition.holds, tuple(texts))
+
+
+def _computed(scope: Scope, text: str) -> Column | None:
+    """The column of an expression that stands in a message."""
+    found = next((column for column in scope.columns if column.text == text), None)
+    if found is not None:
+        return found
+    probe = Scope([dict(env) for env in scope.envs], [])
+    name = probe.let("probe", f"{{{{ {text} }}}}")
+    column = next((column for column in probe.columns if column.text == name), None)
+    return Column(text, column.values, 1) if column is not None and column.all_are(int, float) else None
+
+
+def _of_items(
+    texts: Mapping[int, str], scope: Scope, keys: Mapping[str, tuple[str, ...]], good: Sequence[int]
+) -> _Refusal | None:
+    """An error about one item of a list: the first for which a condition holds."""
+    for column in [c for c in scope.columns if c.text.startswith("args.") and c.all_are(list)]:
+        items = scope.items_of(column, keys)
+        named = _named_items(texts, items)
+        if not items.envs or len(named) < max(1, _ENOUGH * len(texts)):
+            continue
+        spared = {n for n, owner in enumerate(items.owners or ()) if owner in set(good)}
+        for owner, number in named.items():
+            # The items before the one that is named were found to be right.
+            spared |= {n for n, o in enumerate(items.owners or ()) if o == owner and n < number}
+        condition = find_condition(conditions(items), list(named.values()), sorted(spared), _ENOUGH)
+        if condition is None:
+            continue
+        each: dict[str, Any] = {"$each": f"{{{{ {column.text} }}}}", "$if": f"{{{{ {condition.text} }}}}"}
+        lets = {name: template for name, template in items.lets.items() if name in re.findall(r"\w+", condition.text)}
+        if lets:
+            each["$let"] = lets
+        template = _worded(texts, named, items, scope)
+        if template is None:
+            continue
+        holds = _any(condition, items, len(scope.envs), column)
+        return _Refusal(template, "wrong", {"wrong": each}, holds, tuple(texts))
+    return None
+
+
+def _named_items(texts: Mapping[int, str], items: Scope) -> dict[int, int]:
+    """Which item of each call its error names, by an identifying field."""
+    found: dict[int, int] = {}
+    for column in items.columns:
+        if not column.text.startswith("item.") or not column.all_are(str):
+            continue
+        for number, owner in enumerate(items.owners or ()):
+            value = column.values[number]
+            if owner in texts and owner not in found and known(value):
+                if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", texts[owner]):
+                    found[owner] = number
+        if found:
+            return found
+    return found
+
+
+def _worded(texts: Mapping[int, str], named: Mapping[int, int], items: Scope, scope: Scope) -> str | None:
+    """The error's words, with the item's fields and the call's arguments in them."""
+    pieces: set[str] = set()
+    fields = [c for c in items.columns if c.text.startswith("item.") and c.all_are(str, int)]
+    others = [c for c in scope.columns if c.text.startswith("args.") and c.all_are(str, int) and c.depth == 1]
+    for owner, number in named.items():
+        text = literal(texts[owner])
+        for column, row, base in [*((c, number, "wrong[0]") for c in fields), *((c, owner, "") for c in others)]:
+            value = column.values[row]
+            if known(value) and len(str(value)) > 1:
+                name = column.text.replace("item", base, 1) if base else column.text
+                text = re.sub(rf"(?<![\w{{.]){re.escape(str(value))}(?![\w}}])", f"{{{{ {name} }}}}", text)
+        pieces.add(text)
+    return pieces.pop() if len(pieces) == 1 else None
+
+
+def _any(condition: Condition, items: Scope, n: int, column: Column) -> tuple[bool | None, ...]:
+    """Whether the condition holds for any item of each call; None where that cannot be told."""
+    found: list[bool | None] = [None if value is UNKNOWN else False for value in column.values[:n]]
+    for number, owner in enumerate(items.owners or ()):
+        holds = condition.holds[number]
+        if holds is True or (holds is None and found[owner] is False):
+            found[owner] = True if holds else None
+    return tuple(found)
+
+
+def _in_order(refusals: Sequence[_Refusal]) -> list[_Refusal]:
+    """Put an error whose condition also holds where another came behind that other."""
+    left, ordered = list(refusals), []
+    while left:
+        clashes = Counter(
+            {
+                number: sum(one.holds[n] is True for other in left if other is not one for n in other.members)
+                for number, one in enumerate(left)
+            }
+        )
+        number = min(range(len(left)), key=lambda n: (clashes[n], -len(left[n].members)))
+        ordered.append(left.pop(number))
+    return ordered
+
+
+def _needed(lets: Mapping[str, Any], cases: Sequence[CaseSpec]) -> dict[str, Any]:
+    """Leave out what no case uses, directly or by another name."""
+    texts = canonical_json([case.model_dump(mode="json") for case in cases])
+    needed: set[str] = set()
+    words = set(re.findall(r"\w+", texts))
+    for name in reversed(list(lets)):
+        if name in words:
+            needed.add(name)
+            words |= set(re.findall(r"\w+", canonical_json(lets[name])))
+    return {name: template for name, template in lets.items() if name in needed}

@@ -1,0 +1,112 @@
+"""Recorded calls as the learner sees them: arguments, the answer as text and as data, and whether it is an error."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worldline.domains.tools.collections import JsonStyle
+from worldline.types import JsonDict, Observation, Trajectory
+
+__all__ = ["NOT_JSON", "TracedCall", "best_style", "is_error", "traced", "words_of"]
+
+NOT_JSON = object()
+"""Value of an answer that is no JSON object or list."""
+
+_ERROR = re.compile(
+    r"\s*(?:\{\s*\"error\"|(?:\w+ )?[Ee]rror\b|Traceback \(most recent call last\)|\d+ validation error)"
+)
+"""How an answer begins that is an error where the source does not say."""
+
+_STYLES = tuple(
+    JsonStyle(indent=indent, compact=compact, ascii=escaped, sort_keys=ordered)
+    for ordered in (False, True)
+    for indent in (None, 2, 4, 1)
+    for compact in ((False, True) if indent is None else (False,))
+    for escaped in (True, False)
+)
+_STYLE_SAMPLES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCall:
+    """One recorded call."""
+
+    session: int
+    """Number of its trajectory."""
+    position: int
+    family: str
+    tool: str
+    arguments: JsonDict
+    text: str
+    value: Any
+    """The answer as data, or NOT_JSON."""
+    error: bool
+
+
+def is_error(observation: Observation) -> bool:
+    """Whether an answer is an error: what the source says, otherwise what its first word says."""
+    if observation.is_error is not None:
+        return observation.is_error
+    return _ERROR.match(observation.text) is not None
+
+
+def traced(trajectories: Iterable[Trajectory]) -> list[list[TracedCall]]:
+    """Read the tool calls of trajectories, one list for each."""
+    sessions = []
+    for number, trajectory in enumerate(trajectories):
+        calls = []
+        for position, turn in enumerate(trajectory.turns):
+            seen = turn.observation
+            calls.append(
+                TracedCall(
+                    session=number,
+                    position=position,
+                    family=trajectory.family or trajectory.id,
+                    tool=turn.action.name,
+                    arguments=turn.action.arguments,
+                    text=seen.text,
+                    value=_value(seen.text),
+                    error=is_error(seen),
+                )
+            )
+        sessions.append(calls)
+    return sessions
+
+
+def _value(text: str) -> Any:
+    if not text.lstrip().startswith(("{", "[")):
+        return NOT_JSON
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return NOT_JSON
+
+
+def best_style(calls: Sequence[TracedCall]) -> JsonStyle | None:
+    """Return the way of writing JSON that gives most of the answers byte by byte; None where none gives half of them.
+
+    Args:
+        calls: Calls whose answers are JSON.
+    """
+    from worldline.kernels.tools.collections.server import style_text
+
+    if not calls:
+        return None
+    samples = calls[:: max(1, len(calls) // _STYLE_SAMPLES)][:_STYLE_SAMPLES]
+    hits: Counter[int] = Counter()
+    for call in samples:
+        for number, style in enumerate(_STYLES):
+            hits[number] += style_text(call.value, style) == call.text
+    number, count = max(hits.items(), key=lambda item: (item[1], -item[0]))
+    return _STYLES[number] if 2 * count >= len(samples) else None
+
+
+def words_of(name: str) -> list[str]:
+    """Split a tool's or a field's name into lower-case words (`getUserDetails`, `get-user_details`)."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return [word for word in re.split(r"[^A-Za-z0-9]+", spaced.lower()) if word]
