@@ -224,11 +224,12 @@ def _check_shown(arguments: list[Any]) -> None:
 
 
 def _result(message: dict[str, Any]) -> PythonResult:
-    if "unknown" in message:
+    if "unknown" in message and "stdout" not in message:
         raise PythonUnknown(str(message["unknown"]))
     stdout, stderr = str(message["stdout"]), str(message["stderr"])
     waiting = message.get("waiting")
     doubt = "the output shows what differs between runs" if _ADDRESS.search(stdout) or _ADDRESS.search(stderr) else ""
+    doubt = str(message.get("unknown", doubt))
     if doubt and waiting is None:
         raise PythonUnknown("the output shows what differs between runs")
     merged = message["merged"]

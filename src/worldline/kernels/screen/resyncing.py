@@ -39,6 +39,8 @@ def resynchronise(program: Program, rows: Sequence[str], host: Host) -> None:
         _less(program, shown, host)
     elif isinstance(program, Nano):
         _nano(program, shown, host)
+    elif hasattr(program, "resynchronise"):
+        program.resynchronise(shown, host)
 
 
 def _places(lines: Sequence[str], window: Sequence[str], filler: str) -> list[int]:

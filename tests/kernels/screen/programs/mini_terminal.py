@@ -25,6 +25,7 @@ class KernelHost:
         state = {
             "packages": ["bc", "bsdextrautils", "gawk", "less", "nano", "python3", "sqlite3", "vim"],
             "shell": {"mode": "interactive", "merged": True},
+            "screen": {},
             "files": {
                 f"/home/user/{name}": {"content": text, "mode": "755" if text.startswith("#!") else "644"}
                 for name, text in files.items()

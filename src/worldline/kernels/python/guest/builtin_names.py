@@ -188,6 +188,16 @@ def _pow(base: Any, exponent: Any, mod: Any = None) -> Any:
     return checked_power(base, exponent)
 
 
+class _Helper:
+    """`help`, whose texts are not known."""
+
+    def __repr__(self) -> str:
+        return "Type help() for interactive help, or help(object) for help about object."
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        abstain("what help() shows")
+
+
 def _exit(code: Any = None) -> None:
     raise SystemExit(code)
 
@@ -221,6 +231,7 @@ def _make() -> dict[str, Any]:
     for name, function in replaced.items():
         names[name] = _renamed(function, name)
     names["print"] = print
+    names["help"] = _Helper()
     return names
 
 

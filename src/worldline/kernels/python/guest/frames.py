@@ -22,6 +22,7 @@ __all__ = [
     "abstain",
     "abstained",
     "entries",
+    "forgive",
     "fresh",
     "note",
 ]
@@ -47,6 +48,13 @@ def abstain(why: str) -> NoReturn:
 def abstained() -> str | None:
     """The first reason given to :func:`abstain`, if any."""
     return _reasons[0] if _reasons else None
+
+
+def forgive() -> str | None:
+    """Go on after an :class:`Abstain`; give the first reason, if there was any."""
+    reason = abstained()
+    _reasons.clear()
+    return reason
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import posixpath
 import random
@@ -13,9 +14,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from . import access, processes
-from .builtin_names import FrameCall, Volatile
+from .builtin_names import BUILTINS, FrameCall, Volatile
 from .frames import Frame, abstain
-from .terminal import note_hidden, note_sleep, on_terminal
+from .terminal import note_hidden, note_sleep, note_unsure, on_terminal
 
 __all__ = [
     "MODULES",
@@ -254,7 +255,7 @@ def _seeded(name: str) -> Callable[..., Any]:
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if not _seeds:
-            abstain("random numbers without a seed")
+            _guess_seed()
         return real(*args, **kwargs)
 
     function.__name__ = name
@@ -264,9 +265,19 @@ def _seeded(name: str) -> Callable[..., Any]:
 _seeds: list[bool] = []
 
 
+def _guess_seed() -> None:
+    """Go on with some numbers where a terminal shows a guess, too."""
+    if not on_terminal():
+        abstain("random numbers without a seed")
+    note_unsure()
+    _seeds.append(True)
+    random.seed(0)
+
+
 def _seed(a: Any = None, version: int = 2) -> None:
     if a is None:
-        abstain("random numbers without a seed")
+        _guess_seed()
+        return
     _seeds.append(True)
     random.seed(a, version)
 
@@ -274,7 +285,8 @@ def _seed(a: Any = None, version: int = 2) -> None:
 class _Random(random.Random):
     def __init__(self, x: Any = None) -> None:
         if x is None:
-            abstain("random numbers without a seed")
+            _guess_seed()
+            x = 0
         super().__init__(x)
 
 
@@ -472,6 +484,8 @@ def _settle() -> None:
     host.time = _time
     host.perf_counter = host.monotonic = _library_counter
     host.sleep = _sleep
+    host = builtins
+    host.input = BUILTINS["input"]
     import unittest.result
 
     shown: Any = unittest.result.TestResult

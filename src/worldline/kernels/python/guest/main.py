@@ -17,7 +17,7 @@ import types
 import warnings
 from typing import Any
 
-from . import access, builtin_names, expressions, functions, imports, processes, programs, repl, seal, tracebacks
+from . import access, builtin_names, cells, expressions, functions, imports, processes, programs, repl, seal, tracebacks
 from .channel import Channel, Closed
 from .files import World, install, write_cache
 from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, note
@@ -123,6 +123,8 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     access.set_clock(datetime.datetime.fromtimestamp(request["now"], datetime.timezone.utc))  # noqa: UP017
     processes.set_world(world)
     sys.argv[:] = request["argv"]
+    if "cells" in request:
+        return _notebook(request, world)
     try:
         status = _script(request, world)
         _flush_open_files(world)
@@ -132,11 +134,25 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
         return {"unknown": f"{type(exc).__name__} in the kernel"}
     reason = abstained()
     if reason is not None:
-        return {"unknown": reason}
+        return {"unknown": reason, **(_shown() if request["terminal"] else {})}
     found = {"stdout": out.text(), "stderr": err.text(), "status": status, "slept": sum(imports.slept)}
     if request["terminal"]:
         return {**_shown(), "status": status, "waiting": False}
     return {**found, "merged": b"".join(written).decode("latin-1") if found["stdout"] and found["stderr"] else None}
+
+
+def _notebook(request: dict[str, Any], world: World) -> dict[str, Any]:
+    """Run the cells of a notebook."""
+    loader = _loader(world, request["directory"], request["caches"])
+    imports.set_loader(loader, request["path"], closed=request["closed"])
+    found: dict[str, Any] = {}
+    try:
+        found = cells.Notebook(world, _parse, _evaluator(True), _mentions).run(request["cells"])
+    except Abstain:
+        pass
+    except (MemoryError, RecursionError) as exc:
+        return {"unknown": f"{type(exc).__name__} in the kernel"}
+    return abstention() or found
 
 
 def _shown() -> dict[str, Any]:
@@ -253,9 +269,7 @@ def _syntax_error(error: SyntaxError, shown: bool) -> int:
     return 1
 
 
-def _outcome(
-    compiler: Compiler, tree: ast.Module, frame: Frame, *, by_name: bool, shows_exit: bool = False
-) -> int:
+def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame, *, by_name: bool, shows_exit: bool = False) -> int:
     try:
         with Noting(frame):
             compiler.body(tree.body)(frame)

@@ -10,16 +10,19 @@ import codeop
 import sys
 import types
 import warnings
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from . import builtin_names, programs, tracebacks
-from .frames import Abstain, Code, Frame, Noting, Source, abstain
+from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, forgive
 from .scope import Scope
 from .statements import Compiler
-from .terminal import TypedInput
+from .terminal import TypedInput, note_unsure
 
 __all__ = ["interact"]
 
+_vague: set[str] = set()
+"""Names of which it is not known what they stand for."""
 _SHOW = "__worldline_show__"
 _EXITS = {"exit": "Use exit() or Ctrl-D (i.e. EOF) to exit", "quit": "Use quit() or Ctrl-D (i.e. EOF) to exit"}
 
@@ -118,6 +121,10 @@ def _run(text: str, top: dict[str, Any]) -> int | None:
         _say(f"{said[0]}\n")
         return None
     tree = ast.fix_missing_locations(_Showing().visit(tree))
+    bound, loaded = _names(tree)
+    if loaded & _vague:
+        _give_up(bound)
+        return None
     frame = Frame(Code("<module>", source), top, None, top)
     try:
         with Noting(frame):
@@ -126,13 +133,35 @@ def _run(text: str, top: dict[str, Any]) -> int | None:
         sys.stdout.flush()
         return programs.status_of(leaving.code)
     except Abstain:
-        raise
+        _give_up(bound)
+        return None
     except BaseException as error:
         sys.stdout.flush()
         shown = tracebacks.format_error(error)
-        sys.stderr.write(("\n" if isinstance(error, KeyboardInterrupt) else "") + shown)
+        reading = isinstance(error, KeyboardInterrupt) and not hasattr(error, "asleep")
+        sys.stderr.write(("\n" if reading else "") + shown)
     sys.stdout.flush()
+    if abstained():
+        _give_up(bound)
+    else:
+        _vague.difference_update(bound)
     return None
+
+
+def _give_up(names: Iterable[str]) -> None:
+    """Go on after a statement of which it is not known what it does: the names that it binds are vague."""
+    forgive()
+    sys.stdout.flush()
+    note_unsure()
+    _vague.update(names)
+
+
+def _names(tree: ast.Interactive) -> tuple[set[str], set[str]]:
+    """The names that statements bind, and those that they use."""
+    scope = Scope("module", None)
+    scope.bind_targets(cast(ast.expr, tree))
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return set(scope.names), used
 
 
 def _bare_names(tree: ast.Interactive) -> list[str]:

@@ -17,10 +17,12 @@ __all__ = [
     "END",
     "HIDDEN",
     "INTERRUPT",
+    "UNSURE",
     "TerminalOutput",
     "TypedInput",
     "note_hidden",
     "note_sleep",
+    "note_unsure",
     "on_terminal",
     "waiter",
 ]
@@ -29,6 +31,8 @@ END, INTERRUPT = "\x04", "\x03"
 SLEEPS = "@@worldline-sleeps-%g@@"
 HIDDEN = "@@worldline-hidden@@"
 """Left where what is typed next is not shown."""
+UNSURE = "@@worldline-unsure@@"
+"""Left where from here on what is shown is only a guess."""
 _MOST_SLEEPS, _MOST_SECONDS = 3000, 900.0
 """A script that sleeps longer is not followed any further."""
 
@@ -64,7 +68,9 @@ def note_sleep(seconds: float) -> None:
     written.append((SLEEPS % seconds).encode())
     _slept.append(seconds)
     if len(_slept) in _interrupted:
-        raise KeyboardInterrupt
+        stop = KeyboardInterrupt()
+        stop.asleep = True  # type: ignore[attr-defined]
+        raise stop
     if len(_slept) > _MOST_SLEEPS or sum(_slept) > _MOST_SECONDS:
         wait()
 
@@ -73,6 +79,12 @@ def note_hidden() -> None:
     """Leave a mark where what is typed next is not shown."""
     if waiter:
         written.append(HIDDEN.encode())
+
+
+def note_unsure() -> None:
+    """Leave a mark where what is shown becomes a guess."""
+    if waiter:
+        written.append(UNSURE.encode())
 
 
 class _Lines(io.RawIOBase):

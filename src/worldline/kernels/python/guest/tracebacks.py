@@ -78,6 +78,7 @@ LIBRARY = [
     "zipfile.py",
     "gzip.py",
     "glob.py",
+    "cmd.py",
 ]
 """Library files whose frames can be shown."""
 

@@ -2,111 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from worldline.kernels.screen.programs.vim_indent import new_start
-from worldline.kernels.screen.programs.vim_motion import move
+from worldline.kernels.screen.programs.vim_operate import joined, more_or_fewer, operate
 from worldline.kernels.screen.programs.vim_text import Change
 from worldline.kernels.screen.programs.vim_view import VimView
 
-__all__ = ["CHANGES", "more_or_fewer", "operate"]
-
-
-def more_or_fewer(vim: VimView, change: int) -> None:
-    """Say how many lines came or went, where it is more than two."""
-    if vim.text.empty:
-        vim.say("--No lines in buffer--")
-    elif abs(change) > 2:
-        vim.say(f"{abs(change)} {'more' if change > 0 else 'fewer'} lines")
-
-
-def operate(vim: VimView, operator: str, motion: str, count: int, given: bool) -> None:
-    """Delete, change or copy what a motion goes over."""
-    text = vim.text
-    if motion == operator:
-        _lines(vim, operator, text.y, min(text.y + count - 1, len(text.lines) - 1))
-        return
-    if motion in ("j", "k", "G", "gg", "+", "-", "\r"):
-        start = text.y
-        if move(vim, motion, count, given):
-            first, last = sorted((start, text.y))
-            _lines(vim, operator, first, last)
-        return
-    if motion not in ("w", "W", "e", "E", "b", "B", "$", "0", "^", "h", "l", " ") and motion[0] not in "fFtT":
-        vim.doubt = vim.doubt or f"the command {operator}{motion} of vim"
-        return
-    y, x = text.y, text.x
-    inclusive = motion in ("e", "E", "$") or motion[0] in "ft"
-    if operator == "c" and motion in ("w", "W") and x < len(text.line) and text.line[x] not in " \t":
-        motion, inclusive = motion.replace("w", "e").replace("W", "E"), True
-        text.x = max(x - 1, -1)
-    if motion in ("w", "W"):
-        end_y, end_x = y, x
-        for _ in range(count):
-            end_y, end_x = text.word_forward(end_y, end_x, motion == "W")
-        if end_y != y:
-            end_y, end_x = y, len(text.line)
-    elif motion in ("l", " "):
-        end_y, end_x = y, min(x + count, len(text.line))
-    else:
-        if not move(vim, motion, count, given):
-            text.y, text.x = y, x
-            return
-        end_y, end_x = text.y, text.x
-    text.y, text.x = y, x
-    if end_y != y:
-        vim.doubt = vim.doubt or f"{operator}{motion} over lines in vim"
-        return
-    start, end = (x, end_x + inclusive) if end_x >= x else (end_x, x)
-    if operator == "y":
-        text.register, text.linewise, text.x = (text.line[start:end],), False, start
-        return
-    if start == end and operator == "d":
-        return
-    text.cut_part(start, end)
-    if operator == "c":
-        vim.begin_insert(remember=False)
-    text.wanted = text.cursor_column(vim.mode == "insert")
-
-
-def _lines(vim: VimView, operator: str, first: int, last: int) -> None:
-    text = vim.text
-    if operator == "y":
-        text.register, text.linewise, text.y = tuple(text.lines[first : last + 1]), True, first
-        if last - first > 1:
-            vim.say(f"{last - first + 1} lines yanked")
-    elif operator == "d":
-        more_or_fewer(vim, -text.cut_lines(first, last))
-    else:
-        text.remember()
-        text.register, text.linewise = tuple(text.lines[first : last + 1]), True
-        text.lines[first : last + 1] = [""]
-        text.y, text.x = first, 0
-        vim.begin_insert(remember=False)
-    text.wanted = text.cursor_column(vim.mode == "insert")
+__all__ = ["CHANGES", "undo"]
 
 
 def _delete_chars(vim: VimView, count: int) -> None:
+    vim.failed = not vim.text.line
     if vim.text.line:
+        vim.keep("d")
         vim.text.cut_part(vim.text.x, min(vim.text.x + count, len(vim.text.line)))
+        vim.kept()
 
 
 def _delete_before(vim: VimView, count: int) -> None:
+    vim.failed = not vim.text.x
     if vim.text.x:
+        vim.keep("d")
         vim.text.cut_part(max(vim.text.x - count, 0), vim.text.x)
+        vim.kept()
 
 
 def _put(vim: VimView, count: int, after: bool) -> None:
-    if not vim.text.register:
-        vim.doubt = vim.doubt or "an empty register in vim"
-    more_or_fewer(vim, vim.text.put(count, after))
+    name, text = vim.target, vim.text
+    kept = (text.register, text.linewise)
+    if name:
+        text.register, text.linewise = vim.named(name)
+    if not text.register:
+        vim.say(f"E353: Nothing in register {name or chr(34)}")
+        vim.failed = True
+    else:
+        more_or_fewer(vim, text.put(count, after))
+    text.register, text.linewise = kept
+    vim.target = ""
     vim.text.wanted = vim.text.cursor_column(False)
 
 
 def _open(vim: VimView, place: int) -> None:
     vim.begin_insert()
-    start = new_start(vim.kind, vim.text.lines[:place], place)
+    start = vim.start_of(vim.text.lines[:place], place, vim.text.line)
     if start is None:
         vim.doubt = vim.doubt or "how vim indents the new line"
     vim.text.lines.insert(place, start or "")
@@ -128,16 +68,65 @@ def _substitute(vim: VimView, count: int) -> None:
 def _join(vim: VimView, count: int) -> None:
     text = vim.text
     if text.y + 1 >= len(text.lines):
+        vim.failed = True
         return
+    joined(vim, text.y, min(text.y + max(count - 1, 1), len(text.lines) - 1))
+
+
+def _add(vim: VimView, count: int) -> None:
+    """Add to the number at the cursor or behind it."""
+    text = vim.text
+    pattern = r"0[xX][0-9a-fA-F]+|0[bB][01]+|-?\d+"
+    found = next((match for match in re.finditer(pattern, text.line) if match.end() > text.x), None)
+    if found is None:
+        vim.failed = True
+        return
+    word = found[0]
+    if word[:2].lower() in ("0x", "0b") or (len(word.lstrip("-")) > 1 and word.lstrip("-")[0] == "0"):
+        vim.doubt = vim.doubt or "numbers with leading zeros in vim"
     text.remember()
-    for _ in range(max(count - 1, 1)):
-        if text.y + 1 >= len(text.lines):
-            break
-        below = text.lines.pop(text.y + 1).lstrip(" \t")
-        space = " " if below and not below.startswith(")") and not text.line.endswith((" ", "\t")) and text.line else ""
-        text.x = len(text.line)
-        text.lines[text.y] = text.line + space + below
-    text.clamp()
+    number = str(int(word, 16 if word[:2].lower() == "0x" else 10) + count) if word[:2].lower() != "0b" else word
+    text.lines[text.y] = text.line[: found.start()] + number + text.line[found.end() :]
+    text.x = found.start() + len(number) - 1
+    text.wanted = text.cursor_column(False)
+
+
+def _insert_again(vim: VimView, count: int) -> None:
+    """`gi`: insert where inserting ended last."""
+    y, x = vim.marks.get("^", (0, 0))
+    vim.begin_insert()
+    vim.text.y = min(y, len(vim.text.lines) - 1)
+    vim.text.x = min(x, len(vim.text.line))
+    vim.text.wanted = vim.text.virtual(vim.text.y, vim.text.x)
+
+
+def _replace_mode(vim: VimView, count: int) -> None:
+    vim.begin_insert()
+    vim.mode = "replace"
+
+
+def _tell(vim: VimView, count: int) -> None:
+    """C-g: the name and the size."""
+    text = vim.text
+    many, mark = len(text.lines), " [Modified]" if text.modified else ""
+    if not vim.file:
+        vim.doubt = vim.doubt or "what C-g says of a buffer without a name"
+    elif text.empty:
+        vim.say(f'"{vim.file}"{mark} --No lines in buffer--')
+    else:
+        words = f"{many} line{'' if many == 1 else 's'}"
+        vim.say(f'"{vim.file}"{mark} {words} --{(text.y + 1) * 100 // many}%--')
+
+
+def _code(vim: VimView, count: int) -> None:
+    """`ga`: the code of the character at the cursor."""
+    char = vim.text.line[vim.text.x : vim.text.x + 1]
+    if not char:
+        vim.say("NUL")
+    elif char < "\x7f" and char >= " ":
+        vim.say(f"<{char}>  {ord(char)},  Hex {ord(char):02x},  Octal {ord(char):03o}")
+    else:
+        vim.doubt = vim.doubt or "what vim says of a character"
 
 
 def _switch_case(vim: VimView, count: int) -> None:
@@ -146,6 +135,15 @@ def _switch_case(vim: VimView, count: int) -> None:
     part = text.line[text.x : text.x + count].swapcase()
     text.lines[text.y] = text.line[: text.x] + part + text.line[text.x + len(part) :]
     text.x = min(text.x + len(part), max(len(text.line) - 1, 0))
+
+
+def undo(vim: VimView, back: bool) -> None:
+    """Take a change back, or do it again."""
+    text = vim.text
+    if back:
+        _restore(vim, text.undos, text.redos, "before")
+    else:
+        _restore(vim, text.redos, text.undos, "after")
 
 
 def _restore(vim: VimView, taken: list[Change], given: list[Change], word: str) -> None:
@@ -163,7 +161,12 @@ def _restore(vim: VimView, taken: list[Change], given: list[Change], word: str) 
     text.empty = len(then) == 1 and not then[0] and change.number == 1 and not text.saved
     blocked = change.count or len(then) < len(now)
     text.y = min(change.place[0] if blocked else min(same, change.place[0]), len(then) - 1)
-    text.x = text.first_nonblank(text.y) if len(now) != len(then) else min(change.place[1], max(len(text.line) - 1, 0))
+    again = word == "after"
+    text.x = (
+        text.first_nonblank(text.y)
+        if again or len(now) != len(then)
+        else min(change.place[1], max(len(text.line) - 1, 0))
+    )
     difference = len(then) - len(now)
     changed = change.count or sum(a != b for a, b in zip(now, then, strict=False))
     if difference:
@@ -180,7 +183,7 @@ CHANGES: Mapping[str, Callable[[VimView, int], None]] = {
     "x": _delete_chars,
     "\x1b[3~": _delete_chars,
     "X": _delete_before,
-    "D": lambda vim, count: vim.text.cut_part(vim.text.x, len(vim.text.line)) if vim.text.line else None,
+    "D": lambda vim, count: operate(vim, "d", "$", count, False),
     "C": lambda vim, count: operate(vim, "c", "$", 1, False) if vim.text.line else vim.begin_insert(),
     "S": lambda vim, count: operate(vim, "c", "c", count, False),
     "s": _substitute,
@@ -194,9 +197,19 @@ CHANGES: Mapping[str, Callable[[VimView, int], None]] = {
     "a": lambda vim, count: _insert_at(vim, min(vim.text.x + 1, len(vim.text.line))),
     "A": lambda vim, count: _insert_at(vim, len(vim.text.line)),
     "J": _join,
+    "gJ": lambda vim, count: joined(
+        vim, vim.text.y, min(vim.text.y + max(count - 1, 1), len(vim.text.lines) - 1), blanks=False
+    ),
+    "\x01": _add,
+    "\x18": lambda vim, count: _add(vim, -count),
+    "gi": _insert_again,
+    "gI": lambda vim, count: _insert_at(vim, 0),
+    "R": _replace_mode,
+    "\x07": _tell,
+    "ga": _code,
     "~": _switch_case,
-    "u": lambda vim, count: _restore(vim, vim.text.undos, vim.text.redos, "before"),
-    "\x12": lambda vim, count: _restore(vim, vim.text.redos, vim.text.undos, "after"),
+    "u": lambda vim, count: undo(vim, True),
+    "\x12": lambda vim, count: undo(vim, False),
     "\x0c": lambda vim, count: vim.say(""),
 }
 """Commands of one key."""

@@ -37,7 +37,7 @@ class Window:
         high, low = max(y - off, 0), min(y + off, last)
         if high < self.top:
             far = self.top - y + off >= rows // 2 - 1
-            self.top = max(y - (rows - 1) // 2, 0) if far else high
+            self.top = min(max(y - (rows - 1) // 2, 0), most) if far else high
         elif low > self.top + rows - 1:
             far = low - (self.top + rows - 1) > rows + 1
             self.top = min(y - (rows - 1) // 2, most) if far else low - rows + 1
@@ -62,7 +62,7 @@ def draw(
     rows, shown_to = _rows(text, window, columns, height - 1)
     last = bottom
     if ruler:
-        last = f"{bottom:<{columns - 29}}{pending[-10:]:<11}{_ruler(text, window, height - 1, shown_to, inserting)}"
+        last = f"{bottom:<{columns - 28}}{pending[-10:]:<10}{_ruler(text, window, height - 1, shown_to, inserting)}"
     rows.append(last.rstrip())
     body = "".join(f"\x1b[{number};1H{row}" for number, row in enumerate(rows, 1) if row)
     margin = window.margin(text)

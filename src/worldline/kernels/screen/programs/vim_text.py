@@ -101,12 +101,13 @@ class VimText:
 
     # --- words
 
-    def _classes(self, y: int, big: bool) -> list[int]:
+    def classes(self, y: int, big: bool) -> list[int]:
+        """For each character of a line: 0 a blank, 1 of a word, 2 another sign."""
         return [0 if c in " \t" else 1 if big or re.match(r"\w", c) else 2 for c in self.lines[y]]
 
     def word_forward(self, y: int, x: int, big: bool) -> tuple[int, int]:
         """Start of the next word."""
-        kinds = self._classes(y, big)
+        kinds = self.classes(y, big)
         kind = kinds[x] if x < len(kinds) else 0
         while x < len(kinds) and kinds[x] == kind and kind:
             x += 1
@@ -118,7 +119,7 @@ class VimText:
             if y + 1 >= len(self.lines):
                 return y, len(kinds)
             y, x = y + 1, 0
-            kinds = self._classes(y, big)
+            kinds = self.classes(y, big)
             if not kinds:
                 return y, 0
 
@@ -126,7 +127,7 @@ class VimText:
         """End of the word, of the next one where the cursor is at an end."""
         x += 1
         while True:
-            kinds = self._classes(y, big)
+            kinds = self.classes(y, big)
             while x < len(kinds) and not kinds[x]:
                 x += 1
             if x < len(kinds):
@@ -142,7 +143,7 @@ class VimText:
         """Start of the word, of the one before where the cursor is at a start."""
         x -= 1
         while True:
-            kinds = self._classes(y, big)
+            kinds = self.classes(y, big)
             while x >= 0 and not kinds[x]:
                 x -= 1
             if x >= 0:
@@ -154,6 +155,27 @@ class VimText:
             y -= 1
             x = len(self.lines[y]) - 1
             if x < 0:
+                return y, 0
+
+    def word_end_back(self, y: int, x: int, big: bool) -> tuple[int, int]:
+        """End of the word before."""
+        kinds = self.classes(y, big)
+        kind = kinds[x] if x < len(kinds) else 0
+        while x >= 0 and x < len(kinds) and kind and kinds[x] == kind:
+            x -= 1
+        if not kind:
+            x -= 1
+        while True:
+            while x >= 0 and not kinds[x]:
+                x -= 1
+            if x >= 0:
+                return y, x
+            if y == 0:
+                return 0, 0
+            y -= 1
+            kinds = self.classes(y, big)
+            x = len(kinds) - 1
+            if not kinds:
                 return y, 0
 
     # --- changes
@@ -188,8 +210,35 @@ class VimText:
             self.y = place
             self.x = self.first_nonblank(place)
             return len(self.register) * count
-        text = self.register[0] * count
         at = self.x + (1 if after and self.line else 0)
+        if len(self.register) > 1:
+            return self._put_parts(at, count)
+        text = self.register[0] * count
         self.lines[self.y] = self.line[:at] + text + self.line[at:]
         self.x = at + len(text) - 1
         return 0
+
+    def _put_parts(self, at: int, count: int) -> int:
+        """Insert parts of lines; return how many lines came in."""
+        head, tail = self.line[:at], self.line[at:]
+        first, *middle, last = self.register
+        lines = [head + first]
+        for number in range(count):
+            lines += middle
+            lines.append(last + (first if number < count - 1 else tail))
+        self.lines[self.y : self.y + 1] = lines
+        self.x = min(at, max(len(self.line) - 1, 0))
+        return len(lines) - 1
+
+    def take(self, start: tuple[int, int], end: tuple[int, int]) -> tuple[str, ...]:
+        """The characters from one place up to another."""
+        (y, x), (last, stop) = start, end
+        if y == last:
+            return (self.lines[y][x:stop],)
+        return (self.lines[y][x:], *self.lines[y + 1 : last], self.lines[last][:stop])
+
+    def cut(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        """Delete the characters from one place up to another."""
+        (y, x), (last, stop) = start, end
+        self.lines[y : last + 1] = [self.lines[y][:x] + self.lines[last][stop:]]
+        self.y, self.x = y, x

@@ -16,7 +16,7 @@ from worldline.kernels.shell.builtins.shared.textio import escape, stdin, unesca
 __all__ = ["COMMANDS", "TERMINAL", "WAITING", "python"]
 
 _FLAGS = "bBdEhiIOPqsSuvVxR?"
-_HARMLESS = frozenset("bBEIPqsSuRO")
+_HARMLESS = frozenset("bBEIPqsSuROi")
 _ACTIONS = frozenset({"error", "ignore", "always", "default"})
 
 
@@ -48,6 +48,8 @@ def python(call: Call) -> Result:
     """Run Python as Debian 12 has it."""
     line = _read_line(call)
     terminal = typed(call) is not None
+    if "i" in line.letters and (not terminal or line.kind == "module"):
+        call.unknown("option -i")
     try:
         if line.kind == "module":
             result = _module(call, line)
@@ -119,7 +121,12 @@ def _text(call: Call, line: _Line) -> PythonScript:
 
 
 def _options(line: _Line) -> dict[str, Any]:
-    return {"optimised": "O" in line.letters, "caches": "B" not in line.letters, "warnings": tuple(line.warnings)}
+    return {
+        "optimised": "O" in line.letters,
+        "caches": "B" not in line.letters,
+        "inspect": "i" in line.letters,
+        "warnings": tuple(line.warnings),
+    }
 
 
 def _file(call: Call, line: _Line) -> PythonScript | Result:
