@@ -26,9 +26,9 @@ __all__ = ["play"]
 
 
 @click.command()
-@click.argument("domain", metavar="DOMAIN")
+@click.argument("domain", metavar="DOMAIN|FILE")
 @click.option(
-    "--world", "world_file", type=click.Path(exists=True, path_type=Path), help="World file; default: an empty home."
+    "--world", "world_file", type=click.Path(exists=True, path_type=Path), help="World file; default: an empty world."
 )
 @click.option("--engine", default="grounded", show_default=True, help="grounded, kernel, recall or model.")
 @click.option("--actions", type=click.File("rb"), help="Actions, one JSON value a line (`-`: standard input).")
@@ -47,7 +47,7 @@ __all__ = ["play"]
     type=click.Choice(["guess", "error", "real"]),
     default="guess",
     show_default=True,
-    help="Where no source is sure: give the best guess, refuse the step, or ask a real shell in the sandbox.",
+    help="Where no source is sure: give the best guess, refuse the step, or ask the real environment in the sandbox.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of control rules and sampling.")
 @memory_option
@@ -71,12 +71,14 @@ def play(
     prompts: Path | None,
     as_json: bool,
 ) -> None:
-    """Run a simulated world: type actions, or give --actions FILE.
+    """Run a simulated world of a domain, or the one in a world file: type actions, or give --actions FILE.
 
     With --json there is one JSON object per turn; a line that is not an action, or has no answer, gives an object
     with `line` and `error`, and the run goes on. Actions that the session's log holds already are passed over, so
     that a run that was killed goes on by running the same command again.
     """
+    if domain.endswith((".yaml", ".yml")):
+        domain, world_file = _domain_of(Path(domain)), Path(domain)
     log = EventStore(store or Path(platformdirs.user_state_dir("worldline")) / "sessions.db")
     chat = chosen_model(model, models, model_cache)
     sampling = Sampling(seed=seed) if chat is not None else None
@@ -100,6 +102,12 @@ def play(
     finally:
         session.close()
         log.close()
+
+
+def _domain_of(world_file: Path) -> str:
+    from worldline.worlds import World
+
+    return World.load(world_file).spec.domain
 
 
 def _open(

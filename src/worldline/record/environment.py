@@ -1,4 +1,4 @@
-"""Real environments of the tool worlds, those who explore them, and what is to be recorded: one of each per domain."""
+"""Real environments, those who explore them, and what is to be recorded: one of each per domain."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ _DOMAINS = ("code", "database", "mcp", "search", "swe")
 class Environment(Protocol):
     """A real environment, set up as a world declares it; it runs in a sandbox without network."""
 
-    ended: bool
-    """No further action can be taken."""
+    @property
+    def ended(self) -> bool:
+        """Whether no further action can be taken."""
 
     def start(self) -> None:
         """Set the environment up.
@@ -62,12 +63,22 @@ class Explorer(Protocol):
 
 
 ENVIRONMENTS = Registry(
-    "environment", "worldline.environments", {name: f"worldline.record.{name}:environment" for name in _DOMAINS}
+    "environment",
+    "worldline.environments",
+    {
+        **{name: f"worldline.record.{name}:environment" for name in _DOMAINS},
+        "terminal": "worldline.record.commands:environment",
+    },
 )
 """What builds a real environment, by domain; called with a world and its surroundings."""
 
 EXPLORERS = Registry(
-    "explorer", "worldline.explorers", {name: f"worldline.record.{name}:explorer" for name in _DOMAINS}
+    "explorer",
+    "worldline.explorers",
+    {
+        **{name: f"worldline.record.{name}:explorer" for name in _DOMAINS},
+        "terminal": "worldline.record.commands:explorer",
+    },
 )
 """What builds an explorer, by domain; called with a world and a seed."""
 

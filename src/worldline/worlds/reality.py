@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from worldline.record.shell import RealShell
+from worldline.record.environment import build_environment
 from worldline.types import Action, Observation, Turn, WorldSpec
 
 __all__ = ["SandboxReality"]
 
 
 class SandboxReality:
-    """Runs the session's commands in a sandbox of its own and answers from there.
+    """Takes the session's actions in a sandbox of its own and answers from there.
 
-    What the simulation made up is not in the sandbox: the answer is what reality says to the same commands.
+    What the simulation made up is not in the sandbox: the answer is what reality says to the same actions.
     """
 
     def __init__(self, world: WorldSpec) -> None:
@@ -26,12 +26,11 @@ class SandboxReality:
         Raises:
             SandboxError: There is no sandbox on this machine.
         """
-        commands = [turn.action.command or "" for turn in history] + [action.command or ""]
-        return await asyncio.to_thread(self._replay, commands)
+        return await asyncio.to_thread(self._replay, [*(turn.action for turn in history), action])
 
-    def _replay(self, commands: Sequence[str]) -> Observation:
+    def _replay(self, actions: Sequence[Action]) -> Observation:
         observation = Observation()
-        with RealShell(self._world) as shell:
-            for command in commands:
-                observation = shell.run(command)
+        with build_environment(self._world) as environment:
+            for action in actions:
+                observation = environment.step(action)
         return observation
