@@ -71,7 +71,7 @@ Files = dict[AbsolutePath, Annotated[FileSpec, BeforeValidator(_file)]]
 
 class _Server(Frozen):
     version: str | None = None
-    """Version of the server that was recorded; the pinned one of `scripts/install_mcp_servers.py` where left out."""
+    """Version of the server; the one that `scripts/install_mcp_servers.py` installs where left out."""
     complete: bool = True
     """Whether what is declared is all that the server holds. False: it may hold more (open world)."""
 
@@ -209,7 +209,7 @@ class FetchServer(_Server):
     """`mcp-server-fetch` (`--ignore-robots-txt --allow-private-ips`): reads pages of a web server on the loopback.
 
     The pages lie at `http://localhost:PORT/PATH`. With `complete: true` any other path answers 404 with the body
-    `Not Found`; nothing else can be reached. The server sees no Node, so that pages are simplified by its own extractor.
+    `Not Found`; nothing else can be reached. The server sees no Node, so that its own extractor simplifies pages.
     """
 
     kind: Literal["fetch"]

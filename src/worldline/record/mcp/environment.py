@@ -16,7 +16,7 @@ from worldline.record.mcp.launch import INSIDE, box_state, broker_config
 from worldline.record.mcp.settings import PACKAGES, ServerSettings
 from worldline.record.mcp.undeclared import with_undeclared
 from worldline.record.sandbox import Surroundings
-from worldline.types import Action, Observation, ToolSpec, WorldSpec
+from worldline.types import Action, JsonDict, Observation, ToolSpec, WorldSpec
 
 __all__ = ["McpEnvironment", "declared_servers"]
 
@@ -52,6 +52,8 @@ class McpEnvironment:
         self._hub = Hub(box_state(self._state, mounts), around, binds)
         self._conversation: Conversation | None = None
         self.ended = False
+        self.about: dict[str, JsonDict] = {}
+        """What each server says of itself: `name`, `version`, `title`."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -72,7 +74,7 @@ class McpEnvironment:
             self._hub.start(broker_config(self._state, self._settings))
             self._conversation = Conversation(self._hub, self._state.servers, self._settings.timeout)
             for name in self._state.servers:
-                self._conversation.initialize(name)
+                self.about[name] = self._conversation.initialize(name)
         except BaseException:
             self.close()
             raise

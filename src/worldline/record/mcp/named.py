@@ -95,7 +95,10 @@ def named_world(
     state = McpState(servers={name: server}, files=files)
     world = WorldSpec(domain="mcp", name=name, initial_state=as_plain(state))
     with McpEnvironment(world, settings=settings) as environment:
-        return world.model_copy(update={"tools": environment.tools()})
+        tools, about = environment.tools(), environment.about[name]
+    version = " ".join(str(about[key]) for key in ("name", "version") if isinstance(about.get(key), str))
+    told = state.model_copy(update={"servers": {name: server.model_copy(update={"version": version or None})}})
+    return world.model_copy(update={"tools": tools, "initial_state": as_plain(told)})
 
 
 def _name(command: tuple[str, ...]) -> str:
