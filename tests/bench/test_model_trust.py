@@ -1,4 +1,4 @@
-"""How far a model is trusted is counted on the turns where nothing else is sure, with scripted answers."""
+"""How far a model is trusted is counted on turns where the guess of the others is mute, with scripted answers."""
 
 import asyncio
 import json
@@ -26,14 +26,15 @@ def trajectory(*turns: tuple[str, str]) -> Trajectory:
     return Trajectory(world=WORLD, turns=tuple(made), source=Source.OBSERVED)
 
 
-SESSION = trajectory(("echo a", "a\n"), ("cat /srv/a", "one\n"), ("pwd", "/home/user\n"), ("cat /srv/b", "two\n"))
+RANDOM = "awk 'BEGIN { print rand() }'"
+SESSION = trajectory(("echo a", "a\n"), (RANDOM, "one\n"), ("cat /srv/a", "x\n"), (f"{RANDOM} ", "two\n"))
 
 
-def test_only_unsure_turns_are_asked_and_counted():
+def test_only_turns_with_a_mute_guess_are_asked_and_counted():
     memory = Memory([])
-    places = asked_turns([SESSION], memory, None, 0)
+    places = asyncio.run(asked_turns([SESSION], memory, None, 0))
     assert places == [(SESSION.id, 1), (SESSION.id, 3)]
-    assert len(asked_turns([SESSION], memory, 1, 0)) == 1
+    assert len(asyncio.run(asked_turns([SESSION], memory, 1, 0))) == 1
     model = ScriptedModel({"*": "<predicted_observation>\none\n[exit code: 0]\n</predicted_observation>"}, name="m")
     found = asyncio.run(model_trust("terminal", [SESSION], memory, model, places, data={"split": "dev"}))
     trust = found.trust["generated"]["m"]

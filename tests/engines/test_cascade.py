@@ -113,6 +113,39 @@ async def test_a_guess_that_was_right_more_often_than_the_model_is_kept():
         assert (await session.step("cat a.txt")).origin == "generated"
 
 
+async def test_a_measured_model_takes_the_place_of_a_guess_that_says_nothing_where_something_is_said():
+    model = ScriptedModel({"*": "<predicted_observation>\n0.5\n[exit code: 0]\n</predicted_observation>"})
+    never_right = measured(0.0)
+    for printed, asked in ((95, True), (40, False)):
+        prints = {"*": Trust(n=100, exact=60, lower=0.5), "awk": Trust(n=100, exact=printed, lower=printed / 100)}
+        calibration = never_right.model_copy(update={"trust": {**never_right.trust, "prints": prints}})
+        async with WORLD.session("grounded", memory=None, model=model, calibration=calibration) as session:
+            result = await session.step("awk 'BEGIN { print rand() }'")
+            assert (result.origin == "generated", result.observation) == (asked, "0.5\n" if asked else "")
+            # A guess that says something stands.
+            assert (await session.step("cat a.txt")).observation == "x\n"
+
+
+async def test_the_brief_prompt_tells_recorded_transitions_as_earlier_turns():
+    memory = recorded("frobnicate --version", "frobnicate, of today\n")
+    model = ScriptedModel({"*": "<predicted_observation>\nfrobnicate 2.0\n[exit code: 0]\n</predicted_observation>"})
+    settings = {"memory": memory, "model": model, "prompts": "brief", "calibration": CALIBRATION}
+    async with WORLD.session("grounded", **settings) as session:
+        for word in ("one", "two", "three", "four"):
+            await session.step(f"echo {word}")
+        result = await session.step("frobnicate --help < a.txt")
+    assert result.observation == "frobnicate 2.0\n" and result.prediction.dropped_turns == 1
+    chat = model.calls[0]
+    assert [m["content"] for m in chat if m["role"] == "user"][:-1] == [
+        "$ frobnicate --version",
+        "$ echo two",
+        "$ echo three",
+        "$ echo four",
+    ]
+    assert chat[2]["content"].endswith("frobnicate, of today\n[exit code: 0]\n</predicted_observation>")
+    assert chat[-1]["content"].endswith("/home/user/a.txt:\n```\nx\n```\n\n$ frobnicate --help < a.txt")
+
+
 async def test_a_model_with_its_nearest_transitions_and_no_kernel():
     memory = recorded("frobnicate --version", "frobnicate, of today\n")
     model = ScriptedModel({"*": "<predicted_observation>\nfrobnicate 2.0\n[exit code: 0]\n</predicted_observation>"})

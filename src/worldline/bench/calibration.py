@@ -15,12 +15,14 @@ from worldline.memory import Memory
 from worldline.memory.transition import footing, session_values
 from worldline.types import JsonDict, Trajectory
 
-__all__ = ["Counts", "calibrate", "count", "lower_bound"]
+__all__ = ["Counts", "calibrate", "count", "count_printing", "lower_bound", "trust_table"]
 
 QUANTILE = 0.1
 """The bound is exceeded with 90% posterior probability."""
 PRIOR_WEIGHT = 4.0
 """How many answers the broader class is worth in a narrower one's estimate."""
+SEEN = 5
+"""How often a class must have been recorded for its own share of answers that say something."""
 DOUBT = 0.5
 """Wrong answers every class starts with (Jeffreys' share): what was seen seldom is never quite sure."""
 
@@ -49,6 +51,7 @@ def calibrate(
     data: JsonDict,
     on_done: Callable[[Trajectory], None] | None = None,
     near: Iterable[NearAnswer] = (),
+    recorded: Iterable[Trajectory] = (),
 ) -> Calibration:
     """Measure the trust of kernel and memory on recorded trajectories.
 
@@ -59,15 +62,18 @@ def calibrate(
         data: What the counts come from, stored with them.
         on_done: Called after each trajectory, for progress.
         near: More near answers to count, of other recordings than `trajectories`.
+        recorded: Sessions, none of `trajectories`, to count in how often actions say anything.
     """
     counts = Counts()
     for answer in near:
         counts.add("near", (answer.trust_class,), answer.exact)
+    for trajectory in recorded:
+        count_printing(trajectory, build_kernel(trajectory.world), counts)
     for trajectory in trajectories:
         count(trajectory, build_kernel(trajectory.world), memory, counts)
         if on_done is not None:
             on_done(trajectory)
-    return Calibration(domain=domain, data=data, trust=_table(counts))
+    return Calibration(domain=domain, data=data, trust=trust_table(counts))
 
 
 def count(trajectory: Trajectory, kernel: Kernel, memory: Memory, counts: Counts) -> None:
@@ -93,6 +99,19 @@ def count(trajectory: Trajectory, kernel: Kernel, memory: Memory, counts: Counts
         counts.add("near", (answer.trust_class,), answer.exact)
 
 
+def count_printing(trajectory: Trajectory, kernel: Kernel, counts: Counts) -> None:
+    """Follow one recorded session and count, by class of action, which answers say anything.
+
+    Where answers are screens, they always do, so nothing is counted.
+    """
+    try:
+        for turn in trajectory.turns if trajectory.world.initial_state.get("screen") is None else ():
+            counts.add("prints", kernel.propose(turn.action).classes, bool(turn.observation.text))
+            kernel.absorb(turn)
+    finally:
+        kernel.close()
+
+
 def lower_bound(n: int, exact: int, prior: float) -> float:
     """Lower confidence bound of an exact rate: the `QUANTILE` of its Beta posterior.
 
@@ -106,10 +125,13 @@ def lower_bound(n: int, exact: int, prior: float) -> float:
     return float(stats.beta.ppf(QUANTILE, max(right, 1e-6), wrong))
 
 
-def _table(counts: Counts) -> dict[Kind, dict[str, Trust]]:
+def trust_table(counts: Counts) -> dict[Kind, dict[str, Trust]]:
+    """Turn counts into trust by kind and class."""
     table: dict[Kind, dict[str, Trust]] = {}
     for kind, name in sorted(counts.n):
         n, exact = counts.n[kind, name], counts.exact[kind, name]
+        if kind == "prints" and " " in name and n < SEEN:
+            continue  # its program speaks for it
         kinds = table.setdefault(kind, {})
         kinds[name] = _trust(n, exact, _prior(counts, kind, name))
         if " " not in name:

@@ -1,4 +1,4 @@
-"""Measuring how far a model can be trusted: how often it is exact on turns where no other source is sure."""
+"""Measuring how far a model can be trusted: how often it is exact where the guess of the others says nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from worldline.bench.calibration import lower_bound
-from worldline.bench.runner import run
 from worldline.domains import get_domain
 from worldline.engines import Calibration, EngineOptions, EngineParts, build_engine
 from worldline.engines.calibration import Trust, shipped_calibration
@@ -21,11 +20,19 @@ Place = tuple[str, int]
 """A trajectory's id and a turn of it, from 0."""
 
 
-def asked_turns(trajectories: Sequence[Trajectory], memory: Memory, turns: int | None, seed: int) -> list[Place]:
-    """Find the turns on which the grounded engine would ask a model, or so many of them drawn by a seed."""
-    parts = EngineParts(memory=memory)
-    scores = run(trajectories, lambda world: build_engine("grounded", world, EngineOptions(), parts))
-    found = [(score.trajectory, score.turn) for score in scores if score.abstained]
+async def asked_turns(trajectories: Sequence[Trajectory], memory: Memory, turns: int | None, seed: int) -> list[Place]:
+    """Find the turns with a mute guess, on which a model is asked, or so many of them drawn by a seed."""
+    found: list[Place] = []
+    for trajectory in trajectories:
+        engine = build_engine("grounded", trajectory.world, EngineOptions(), EngineParts(memory=memory))
+        try:
+            for number, turn in enumerate(trajectory.turns):
+                prediction = await engine.predict(turn.action, trajectory.turns[:number])
+                if prediction.abstained and prediction.extra.get("mute"):
+                    found.append((trajectory.id, number))
+                engine.absorb(turn)
+        finally:
+            engine.close()
     if turns is None or turns >= len(found):
         return found
     return sorted(random.Random(seed).sample(found, turns))
@@ -44,7 +51,7 @@ async def model_trust(
     options: EngineOptions | None = None,
     on_turn: Callable[[int, int], None] = lambda done, total: None,
 ) -> Calibration:
-    """Ask a model on turns of the dev split where no other source is sure, each after the true history.
+    """Ask a model on turns of the dev split, each after the true history.
 
     Args:
         domain: Which domain.

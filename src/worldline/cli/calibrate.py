@@ -55,8 +55,8 @@ def calibrate(
     recorded answer applies (footprints of the train split) is computed on the way, and stored beside the package's
     own calibration unless --out or --memory is given.
 
-    With --model, only that model is measured, on turns where kernel and memory are not sure: the grounded engine then
-    keeps a guess that was right more often than the model.
+    With --model, only that model is measured, on turns where the guess of kernel and memory is mute: there the grounded
+    engine then asks it, and keeps other guesses unless the model was right more often than guesses are.
     """
     require_extra("scipy", "bench")
     asked = chosen_model(model, models, model_cache)
@@ -109,7 +109,7 @@ def calibrate(
     done = track(dev, "dev split", console=console, transient=True, disable=not console.is_terminal)
     # Near matches are measured on the train split too, each family against the others: dev alone has too few.
     near = leave_one_family_out(train, footprints)
-    result = measure(domain, list(done), memory, facts, near=near)
+    result = measure(domain, list(done), memory, facts, near=near, recorded=train)
     path = out or package / "engines" / "calibrations" / f"{domain}.json"
     write_json(path, result.model_dump(mode="json"))
     table = Table(title=f"{domain}: {turns} turns of {facts['split']}", title_justify="left")

@@ -44,7 +44,7 @@ def measure_model(
 
     trajectories = list(read_trajectories(data or recording_path(domain, "dev")))
     memory = shipped_memory(domain)
-    places = asked_turns(trajectories, memory, turns, seed=0)
+    places = asyncio.run(asked_turns(trajectories, memory, turns, seed=0))
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(f"asking {model.name}", total=len(places))

@@ -41,8 +41,8 @@ def model_option(function: F) -> F:
         click.option("--model-cache", type=file, help="Keep answers in FILE and never ask the same twice."),
         click.option(
             "--prompts",
-            type=click.Path(path_type=Path, exists=True, file_okay=False),
-            help="Folder whose system.j2, notes.j2 or suffix.j2 replace the built-in prompts.",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder whose system.j2, notes.j2 or suffix.j2 replace the built-in prompts, or `brief`.",
         ),
     )
     for option in reversed(options):

@@ -25,6 +25,9 @@ DOMAINS = Registry(
     },
 )
 
+_BRIEF = Path("brief")
+"""In place of a folder of prompts: the domain's prompt for small models."""
+
 
 @cache
 def get_domain(name: str, prompts: Path | None = None) -> Domain:
@@ -32,7 +35,7 @@ def get_domain(name: str, prompts: Path | None = None) -> Domain:
 
     Args:
         name: A domain of ours or of a plug-in.
-        prompts: Folder whose templates replace the domain's own.
+        prompts: Folder whose templates replace the domain's own; `brief` for its prompt for small models.
 
     Raises:
         ConfigError: There is none, the hint lists those there are; or its prompts cannot be replaced.
@@ -40,7 +43,8 @@ def get_domain(name: str, prompts: Path | None = None) -> Domain:
     domain = cast(Domain, DOMAINS.load(name))
     if prompts is None:
         return domain
-    if not prompts.is_dir():
+    brief = prompts == _BRIEF and hasattr(domain, "brief")
+    if not brief and not prompts.is_dir():
         raise ConfigError(f"there is no folder {prompts}", hint="give a folder that holds prompt templates")
     if not hasattr(domain, "with_prompts"):
         raise ConfigError(f"the domain {name} has no prompt templates to replace")

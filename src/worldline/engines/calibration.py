@@ -19,9 +19,10 @@ from worldline.types import Frozen, JsonDict
 
 __all__ = ["UNSEEN", "Calibration", "Kind", "Trust", "load_calibration", "shipped_calibration"]
 
-Kind = Literal["kernel", "guess", "state", "stateless", "action", "near", "generated"]
+Kind = Literal["kernel", "guess", "state", "stateless", "action", "near", "generated", "prints"]
 """`kernel`: known answers of the kernel; `guess`: its unknown ones; `state`, `stateless`, `action`: recalls by
-how they matched; `near`: answers to other actions, re-grounded; `generated`: a model's answers."""
+how they matched; `near`: answers to other actions, re-grounded; `generated`: a model's answers. `prints` counts how
+many recorded answers of the train split say anything at all."""
 
 UNSEEN = "?"
 """In a class name: one that was never measured."""
@@ -34,6 +35,7 @@ _UNMEASURED: dict[Kind, float] = {
     "action": 0.2,
     "near": 0.2,
     "generated": 0.2,
+    "prints": 0.0,
 }
 
 
@@ -63,6 +65,11 @@ class Calibration(Frozen):
         table = self.trust.get(kind, {})
         bounds = [self._bound(table, kind, name) for name in classes]
         return min(bounds) if bounds else self._bound(table, kind, "*")
+
+    def prints(self, classes: Iterable[str]) -> float:
+        """Return how sure it is that an action says anything: the bound of its class that does so most often."""
+        table = self.trust.get("prints", {})
+        return max((self._bound(table, "prints", name) for name in classes), default=0.0)
 
     @staticmethod
     def _bound(table: dict[str, Trust], kind: Kind, name: str) -> float:

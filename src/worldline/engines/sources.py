@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -21,11 +22,15 @@ from worldline.types import Action, JsonDict, Observation, Origin, Turn, Usage, 
 
 __all__ = ["Candidate", "KernelSource", "ModelSource", "RecallSource"]
 
+_PRINTS = 0.85
+"""Share of recorded answers that say something, as a lower bound, from which on silence is not to be believed."""
 _SESSION_CHARACTERS = 200_000
 _LAST_TOKENS = 1000
 """Room for the action to answer and the instruction behind it, notes left out."""
 _ANSWER_TOKENS = 4096
 """Room for an answer where sampling sets no limit, at most a quarter of the context."""
+_BRIEF_TURNS = 3
+"""Turns of the session that a brief prompt shows."""
 _TURN_TOKENS = 40
 """Headings and fences around one turn."""
 
@@ -42,6 +47,9 @@ class Candidate:
     evidence: str
     sure: bool = True
     """False: only a guess, whatever its confidence."""
+    mute: bool = False
+    """A guess that says nothing, about an action of a kind that hardly ever says nothing: it tells only that the answer
+    could not be computed."""
     done: bool = False
     reasoning: str | None = None
     usage: Usage | None = None
@@ -60,14 +68,17 @@ class KernelSource:
         """Run the action on a trial state and weigh the answer by the measured trust of its classes."""
         proposal = self.kernel.propose(action)
         kind: Kind = "kernel" if proposal.known else "guess"
+        silent = not (proposal.known or proposal.observation.text)
+        mute = silent and self._calibration.prints(proposal.classes) >= _PRINTS
         candidate = Candidate(
             observation=proposal.observation,
             origin=Origin.COMPUTED,
             confidence=self._calibration.confidence(kind, proposal.classes),
             evidence=proposal.why,
             sure=proposal.known,
+            mute=mute,
             done=proposal.ended,
-            extra={"classes": list(proposal.classes)},
+            extra={"classes": list(proposal.classes), **({"mute": True} if mute else {})},
         )
         return candidate, proposal
 
@@ -161,6 +172,8 @@ class ModelSource:
             ModelError: It gave no usable answer.
         """
         domain = self._domain
+        if getattr(domain, "brief", False):
+            return await self._briefly(action, history, kernel, evidence)
         system = domain.messages(self._world, (), action)[0]["content"]
         dropped = self._turns_to_drop(system, history, share)
         shown = len(system) + sum(len(t.action.render()) + len(t.observation.text) for t in history[dropped:])
@@ -173,12 +186,25 @@ class ModelSource:
             session=_session_text(history),
         )
         laid_out = domain.messages(self._world, history[dropped:], action, notes=notes, first_turn=dropped + 1)
+        return await self._asked(laid_out, dropped)
+
+    async def _briefly(
+        self, action: Action, history: Sequence[Turn], kernel: Kernel | None, evidence: Sequence[Transition]
+    ) -> Candidate:
+        """Ask by the brief prompt: recorded transitions as earlier turns, the nearest one last, then the last turns."""
+        examples = [Turn(action=found.action, observation=found.observation) for found in reversed(evidence)]
+        last = list(history[-_BRIEF_TURNS:])
+        notes = {"state": json.dumps(kernel.describe())} if kernel is not None else {}
+        laid_out = self._domain.messages(self._world, [*examples, *last], action, notes=notes)
+        return await self._asked(laid_out, len(history) - len(last))
+
+    async def _asked(self, laid_out: Sequence[Mapping[str, str]], dropped: int) -> Candidate:
         messages = [Message(role=cast(Role, m["role"]), content=m["content"]) for m in laid_out]
         answer = await self._model.complete(messages, self._sampling)
         # A cut-off answer may end anywhere, so nothing vouches for it.
         cut_off = answer.finish_reason == "length"
         return Candidate(
-            observation=domain.parse_answer(answer.content, self._world),
+            observation=self._domain.parse_answer(answer.content, self._world),
             origin=Origin.GENERATED,
             confidence=0.0 if cut_off else self._calibration.confidence("generated", (self._model.name,)),
             evidence=f"written by {answer.model or self._model.name}" + (", cut off" if cut_off else ""),

@@ -8,7 +8,7 @@ from typing import Any
 
 from worldline.domains import comparing
 from worldline.domains.base import Comparison
-from worldline.domains.terminal import answer, grammar, prompt
+from worldline.domains.terminal import answer, brief, grammar, prompt
 from worldline.domains.terminal.state import FileSpec, ShellSpec, TerminalState
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
@@ -19,13 +19,15 @@ class TerminalDomain:
     """The terminal's grammar, prompts and comparison rules; satisfies :class:`worldline.domains.base.Domain`.
 
     Args:
-        prompts: Folder whose `system.j2`, `notes.j2` or `suffix.j2` replace the built-in templates.
+        prompts: Folder whose `system.j2`, `notes.j2` or `suffix.j2` replace the built-in templates; or `brief`.
     """
 
     name = "terminal"
 
     def __init__(self, prompts: Path | None = None) -> None:
-        self._prompts = prompts
+        self.brief = prompts == Path("brief")
+        """Whether models get the brief prompt (see :mod:`worldline.domains.terminal.brief`)."""
+        self._prompts = None if self.brief else prompts
 
     def with_prompts(self, prompts: Path) -> TerminalDomain:
         """Return the same domain with the templates of a folder in place of the built-in ones."""
@@ -60,7 +62,12 @@ class TerminalDomain:
         notes: Mapping[str, str] | None = None,
         first_turn: int = 1,
     ) -> list[dict[str, str]]:
-        """Lay out the chat for one prediction; see :func:`worldline.domains.terminal.prompt.messages`."""
+        """Lay out the chat for one prediction; see :func:`worldline.domains.terminal.prompt.messages`.
+
+        By the brief prompt, `history` is told as it is given, examples before the session's last turns.
+        """
+        if self.brief and world.initial_state.get("screen") is None:
+            return brief.messages(world, history, action, notes=notes or {}, prompts=brief.FOLDER)
         return prompt.messages(world, history, action, notes=notes, first_turn=first_turn, prompts=self._prompts)
 
     def parse_answer(self, text: str, world: WorldSpec) -> Observation:
