@@ -7,6 +7,7 @@ import pytest
 
 from worldline.errors import ConfigError, ModelError
 from worldline.models import Message, ModelAnswer, Sampling, ScriptedModel
+from worldline.models.llama import answer_schema
 from worldline.models.serving import ServedModel, serve
 from worldline.models.store import StoredModel
 from worldline.types import Usage
@@ -93,3 +94,17 @@ def test_no_address_beyond_this_machine_without_a_token(host: str, monkeypatch: 
     monkeypatch.delenv("NO_SUCH_TOKEN", raising=False)
     with pytest.raises(ConfigError, match="NO_SUCH_TOKEN is not set"):
         serve(stored, host=host, token_env="NO_SUCH_TOKEN")
+
+
+def test_a_response_format_holds_answers_to_its_schema():
+    schema = {"type": "object", "properties": {"choice": {"enum": ["A", "B"]}}}
+    for held in (
+        {"type": "json_schema", "json_schema": {"name": "any", "strict": True, "schema": schema}},
+        {"type": "json_object", "schema": schema},
+    ):
+        assert answer_schema(held) == schema
+    assert answer_schema({"type": "json_object"}) == {"type": "object"}
+    assert answer_schema(None) is None and answer_schema({"type": "text"}) is None
+    for wrong in ({"type": "xml"}, {"type": "json_schema"}, {"type": "json_schema", "json_schema": []}, "json", 1):
+        with pytest.raises(ConfigError, match="response_format"):
+            answer_schema(wrong)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 import subprocess
 import sys
@@ -16,8 +17,9 @@ from worldline.errors import ConfigError, ModelError, boundary
 from worldline.models.backend import Written, check_fits
 from worldline.models.base import Message, Sampling
 from worldline.models.templates import chat_tokens
+from worldline.types import JsonDict
 
-__all__ = ["PORTABLE_BUILD", "LlamaBackend", "available", "works"]
+__all__ = ["PORTABLE_BUILD", "LlamaBackend", "answer_schema", "available", "works"]
 
 PORTABLE_BUILD = "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON'"
 """Build settings for processors that announce more than they can."""
@@ -29,6 +31,29 @@ import sys, llama_cpp
 model = llama_cpp.Llama(sys.argv[1], n_ctx=64, n_threads=1, verbose=False)
 model.create_completion([model.token_bos()], max_tokens=1)
 """
+
+
+def answer_schema(response_format: Any) -> JsonDict | None:
+    """Return the JSON schema that a `response_format` holds answers to; None where there is no `response_format`.
+
+    Both notations in use are read: `{"type": "json_schema", "json_schema": {"schema": ...}}` and
+    `{"type": "json_object", "schema": ...}`; without a schema, any object is one.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if response_format is None or response_format == {"type": "text"}:
+        return None
+    if isinstance(response_format, dict):
+        named = response_format.get("json_schema")
+        kinds = {
+            "json_schema": named.get("schema") if isinstance(named, dict) else None,
+            "json_object": response_format.get("schema", {"type": "object"}),
+        }
+        schema = kinds.get(str(response_format.get("type")))
+        if isinstance(schema, dict):
+            return schema
+    raise ConfigError("response_format is not one that is known", hint="json_schema or json_object, with a schema")
 
 
 def available() -> bool:
@@ -124,6 +149,7 @@ class LlamaBackend:
 
         extra = dict(sampling.extra)
         grammar = extra.pop("grammar", None)
+        schema = answer_schema(extra.pop("response_format", None))
         unknown = sorted(set(extra) - _EXTRA)
         if unknown:
             raise ConfigError(
@@ -132,6 +158,9 @@ class LlamaBackend:
         if grammar is not None:
             with boundary(ConfigError, "reading the grammar", ValueError, RuntimeError):
                 extra["grammar"] = LlamaGrammar.from_string(str(grammar), verbose=False)
+        elif schema is not None:
+            with boundary(ConfigError, "reading the JSON schema", ValueError, RuntimeError, KeyError):
+                extra["grammar"] = LlamaGrammar.from_json_schema(json.dumps(schema), verbose=False)
         chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
         named = {name: value for name, value in chosen.items() if value is not None}
         return {"max_tokens": sampling.max_tokens, "seed": sampling.seed, **named, **extra}
