@@ -41,21 +41,25 @@ class Git:
         self._given = (directory or call.env.get("GIT_DIR", ""), worktree or call.env.get("GIT_WORK_TREE", ""))
         self._out: list[bytes] = []
         self._err: list[str] = []
+        self._all: list[bytes] = []
 
     # --- output
 
     def say(self, text: str | bytes) -> None:
         """Write to stdout."""
         self._out.append(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
+        self._all.append(self._out[-1])
 
     def warn(self, text: str) -> None:
         """Write to stderr."""
         self._err.append(text)
+        self._all.append(text.encode("utf-8", "surrogateescape"))
 
     def result(self, status: int) -> Result:
         """What was written; git writes to stdout at its end where that is no terminal."""
         out, err = escape(b"".join(self._out)), escape("".join(self._err).encode("utf-8", "surrogateescape"))
-        return Result(out, err, status, merged=err + out if out and err else None)
+        merged = err + out if self.call.columns is None else escape(b"".join(self._all))
+        return Result(out, err, status, merged=merged if out and err else None)
 
     def parse(self, name: str, argv: Sequence[str], supported: str, **more: Any) -> Options:
         """Read options; those that are not named in `supported` are not simulated."""

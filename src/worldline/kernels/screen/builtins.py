@@ -12,9 +12,11 @@ from worldline.domains.terminal.syntax import parse
 from worldline.kernels.screen.calling import returned
 from worldline.kernels.screen.foreground import LOOPS
 from worldline.kernels.screen.jobs import Job
+from worldline.kernels.screen.passwords import Password, asks_password, refused
 from worldline.kernels.screen.reading import ReadLine
 from worldline.kernels.screen.tasks import Frame, Task
 from worldline.kernels.screen.writing import written
+from worldline.kernels.shell.programs import presence
 
 if TYPE_CHECKING:
     from worldline.kernels.screen.running import Runner
@@ -258,6 +260,8 @@ def _signal(runner: Runner, job: Job, signal: str) -> bool:
     elif task.script is not None and "trap" in task.script.node.text:
         runner.doubt("a signal to a script that may trap it")
     elif signal in _SIGNALS and (running or signal in _WAKING):
+        if runner.catches(job.text):
+            runner.doubt("a signal to a program that may catch it")
         job.coming, job.untold = _SIGNALS[signal], not running
         task.wake = None
         task.frames.clear()
@@ -419,6 +423,10 @@ def _nohup(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
         said += " and redirecting stderr to stdout"
     place = node.text.index("nohup")
     rest = node.text[:place] + node.text[place + len("nohup") :].lstrip()
+    if presence(runner.shell.state, words[0]) == "absent" and "/" not in words[0] and not redirected:
+        runner.fork(task)
+        _say(runner, task, f"{said}\nnohup: failed to run command '{words[0]}': No such file or directory\n", 127)
+        return
     if not redirected:
         rest += " >> nohup.out 2>&1"
     elif not errors:
@@ -429,6 +437,30 @@ def _nohup(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     else:
         runner.write(task, f"{said}\n")
     task.frames.append(Frame("list", parse(rest)))
+
+
+def _su(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
+    """`su`, which asks for a password that nobody knows."""
+    if runner.shell.state.user_id == 0 or any(operator for _, operator in node.tokens):
+        runner.whole(task, node.text)
+    elif asks_password(words, runner.shell.state.user):
+        runner.fork(task)
+        runner.ask(task, Password(), node.text)
+    elif said := refused(words):
+        runner.fork(task)
+        _say(runner, task, said, 1)
+    else:
+        runner.whole(task, node.text)
+
+
+def _yes(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
+    """`yes` into nothing, which goes on for ever."""
+    operators = [token for token, operator in node.tokens if operator]
+    if operators and operators[0] in (">", "1>", "&>") and ("/dev/null", False) in node.tokens and len(operators) < 3:
+        runner.fork(task)
+        task.forever, task.simple = True, written(node.text)
+    else:
+        runner.whole(task, node.text)
 
 
 def _timeout(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
@@ -460,7 +492,7 @@ def _broken(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
 BUILTINS: Mapping[str, Builtin] = {
     "sleep": _sleep, "jobs": _jobs, "fg": _fg, "bg": _bg, "wait": _wait, "disown": _disown, "kill ": _kill,
     "history": _history, "exit": _exit, "logout": _exit, "tput": _tput, "stty": _stty, "reset": _reset, "read": _read,
-    "tail": _tail, "fc": _fc, "timeout": _timeout, "nohup": _nohup, "return": returned, "break": _broken,
-    "continue": _broken,
+    "tail": _tail, "fc": _fc, "timeout": _timeout, "nohup": _nohup, "yes": _yes, "su": _su, "return": returned,
+    "break": _broken, "continue": _broken,
 }  # fmt: skip
 """By name; `kill ` is asked only for jobs."""

@@ -8,7 +8,7 @@ from worldline.domains.terminal.ps1 import Surrounds, decode, prompt_width
 from worldline.domains.terminal.state import ScreenSpec, TerminalState
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.completing import complete
-from worldline.kernels.screen.driver import LineDriver
+from worldline.kernels.screen.driver import LineDriver, echoed
 from worldline.kernels.screen.foreground import told_first
 from worldline.kernels.screen.history import EventNotFound, joined
 from worldline.kernels.screen.lines import LineEditor, parted_keys
@@ -157,6 +157,7 @@ class Console:
             self.racing = True
         if state.lost:
             self.runner.doubts.append(state.lost)
+            self._blind(text)
             return
         keys = parted_keys(text)
         if _INTERRUPT in keys[1:]:
@@ -172,6 +173,18 @@ class Console:
             else:
                 keys = self._drive(keys)
         self._settle()
+
+    def _blind(self, text: str) -> None:
+        """Guess what keys show while it is not known what has the terminal: lines are echoed, C-c brings the prompt."""
+        state = self.state
+        if state.display.alternate or re.search(r"full-screen|pager|editor|shell inside", state.lost):
+            return
+        if text == _INTERRUPT:
+            state.display.feed("^C\r\n")
+            self.prompt()
+            state.editor = None
+        elif re.fullmatch(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+", text):
+            state.display.feed(echoed(text.replace("\r", "\n")))
 
     def _settle(self) -> None:
         """Let whoever reads take what was typed before."""

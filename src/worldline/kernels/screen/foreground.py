@@ -169,6 +169,7 @@ class Foreground(Executor):
                 self.exited = False
                 self.write(task, run.text, run.why)
             self.shell.become(frame.outer)
+            self.place()
             break
         self.status(task, status)
 
@@ -214,6 +215,7 @@ class Foreground(Executor):
             return
         task = Task(item.text, [Frame("chain", AndOr(item.text, item.parts))], background=True, born=self.state.entries)
         task.inner = self.shell.portray()
+        runner.place()
         processes = len(alone.parts) if isinstance(alone, Pipe) else 1
         if isinstance(alone, Pipe) and not all(isinstance(part, Simple) for part in alone.parts):
             self.state.jobs.counted = False
@@ -271,6 +273,7 @@ class Foreground(Executor):
         self.advance(task)
         task.inner = self.shell.portray()
         self.shell.become(outer)
+        self.place()
 
     def _reap(self) -> None:
         for job in self.state.jobs.jobs:
@@ -460,6 +463,7 @@ class Foreground(Executor):
         if script is not None:
             stopped.inner = self.shell.portray()
             self.shell.become(script.outer)
+            self.place()
         if job is None:
             job = state.jobs.add(stopped.simple or task.text, stopped, "Stopped")
             job.pid = state.jobs.next_pid - 1

@@ -152,7 +152,7 @@ class _Expansion:
         chosen = _DESIGNATOR.match(text, end)
         if chosen is not None:
             end = chosen.end()
-            line = _chosen(words, chosen, text[place:end])
+            line = _chosen(words, chosen, chosen[0])
         while (modifier := _MODIFIER.match(text, end)) is not None:
             end = modifier.end()
             line = self._modified(line, modifier)

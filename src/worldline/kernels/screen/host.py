@@ -81,6 +81,7 @@ class Executor:
 
     def with_pid(self, text: str) -> str:
         """Fill in `$!`."""
+        text = text.replace("$-", "himBHs") if re.search(r"(?<![\\$])\$-", text) and "'" not in text else text
         if "$!" not in text:
             return text
         pid = self.state.jobs.last_pid
@@ -129,6 +130,8 @@ class TerminalHost:
         self.lines: int = display.lines
         self.row: int = display.row
         self.now: int = int(executor.state.now + 1e-6)
+        self.moment: float = executor.state.now
+        self.entries: int = executor.state.entries
         self.cwd: str = executor.shell.settled.cwd
 
     def read(self, path: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from worldline.domains.terminal.commands import AndOr, Case, If, List, Loop, Node, Other, Pipe, Simple
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
@@ -42,6 +42,9 @@ _ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
 """Programs of which only the file that they are given tells whether they read the terminal."""
 
 
+_SERVING = re.compile(r"\bhttp\.server\b|\btail\s+(?:-\w+\s+)*-[fF]|\bwatch\s|\b(?:nc|ncat)\s+-l|\bping\s|\bsleep inf")
+_ENDLESS = re.compile(r"\bwhile\s+(?:True|1|true|:)\s*[:;\n]|serve_forever|signal\.pause|\.run\(host|app\.run\(")
+"""What programs do that do not end by themselves."""
 _SINGLE = frozenset(("python3", "python script", "bc", "sqlite3", "ed", "less", "vim", "nano", "more", "cat"))
 """Programs that start no others, unless they are told to."""
 
@@ -75,6 +78,14 @@ class Runner(Foreground):
     def _unaliased(self, text: str) -> str:
         """Put in what aliases stand for, as an interactive shell does with first words."""
         aliases = self.shell.aliases() if "alias" in " ".join(self.state.history.lines) else {}
+        asked = re.fullmatch(r"\s*type((?:\s+[\w.-]+)+)\s*", text)
+        if asked is not None and aliases.keys() & set(asked[1].split()):
+            return "; ".join(
+                f"printf %s {shlex.quote(f'{name} is aliased to `{aliases[name]}{chr(39)}{chr(10)}')}"
+                if name in aliases
+                else f"type {name}"
+                for name in asked[1].split()
+            )
         done: set[str] = set()
         while aliases.keys() - done:
             names = "|".join(re.escape(name) for name in sorted(aliases.keys() - done, key=len, reverse=True))
@@ -199,7 +210,7 @@ class Runner(Foreground):
             self.lose("a menu that `select` shows")
             return
         before = self.shell.mark()
-        command = self.with_pid(f"{{ {text}\n}} {redirect}" if redirect else text)
+        command = self.with_last_word(self.with_pid(f"{{ {text}\n}} {redirect}" if redirect else text))
         run = self.execute(command)
         self.count(task, text, run.programs)
         task.status = run.status
@@ -218,6 +229,10 @@ class Runner(Foreground):
             doubt = doubt or "what a full-screen program shows"
             self.write(task, said, doubt)
             self.lose(f"{doubt}; it may have the terminal")
+            return
+        if task.background and not run.known and self._goes_on(text):
+            self.doubt("a program that goes on in the background")
+            task.forever = True
             return
         if run.seconds >= 0.01:
             self.features.add("timing")
@@ -239,6 +254,35 @@ class Runner(Foreground):
             else:
                 task.frames.clear()
                 self.shell_ended(run.status)
+
+    def _goes_on(self, text: str) -> bool:
+        """Whether a command that is not known looks as if it did not end by itself."""
+        return _SERVING.search(text) is not None or any(_ENDLESS.search(source) for source in self._sources(text))
+
+    def catches(self, text: str) -> bool:
+        """Whether a command runs a program that may catch signals."""
+        return any(re.search(r"\bsignal\.|\btrap\s|%SIG", source) for source in self._sources(text))
+
+    def _sources(self, text: str) -> Iterator[str]:
+        """Texts of the files that a command names."""
+        for word in re.findall(r"[\w./~-]+\.\w+", text):
+            try:
+                yield self.shell.read_file(word).decode("utf-8", "replace")
+            except (OSError, Unknown):
+                continue
+
+    def with_last_word(self, text: str) -> str:
+        """Let `$_` be the last word of the command that was entered before."""
+        lines = self.state.history.lines
+        if re.search(r"\$_\b", text) is None or len(lines) < 2:
+            return text
+        try:
+            tree = parse(lines[-2])
+        except (Fault, Incomplete):
+            return text
+        last = tree.items[-1].parts[-1][1] if tree.items else None
+        found = self.words(last.words[-1]) if isinstance(last, Simple) and last.words else None
+        return f": {shlex.quote(found[-1])}; {text}" if found and "$_" not in found[-1] else text
 
     def _shows_menu(self, text: str) -> bool:
         """Whether a `select` in a text asks at the terminal."""
@@ -294,8 +338,10 @@ class Runner(Foreground):
         builtin = BUILTINS["fg"] if re.match(r"%[\w+%?-]*$", name) else BUILTINS.get(name)
         if builtin is None and name == "kill":
             builtin = BUILTINS["kill "]
+        if name == "read" and any(operator and token.startswith("<") for token, operator in node.tokens):
+            builtin = None
         if builtin is not None:
-            if any(operator for _, operator in node.tokens) and name not in ("sleep", "read", "nohup"):
+            if any(operator for _, operator in node.tokens) and name not in ("sleep", "read", "nohup", "yes", "su"):
                 self.whole(task, node.text)
                 self.doubt("the terminal's own commands with redirections")
                 return
@@ -305,6 +351,9 @@ class Runner(Foreground):
                 self.unclear(task, node)
                 return
             builtin(self, task, node, words if name.startswith("%") else words[1:])
+            return
+        if name == "read":
+            self.whole(task, node.text)
             return
         if node.words[:1] != (name,):
             self.unclear(task, node)

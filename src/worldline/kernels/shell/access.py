@@ -86,6 +86,8 @@ _VOLATILE = re.compile(
     r"\$(?:\{?(?:RANDOM|SRANDOM|BASHPID|PPID|EPOCHREALTIME|BASH_COMMAND|BASH_VERSINFO|COLUMNS|LINES|_)\b|"
     r"[$!](?![\w{])|\{[$!]\})"
 )
+_LAST_WORD = re.compile(r"\A[^;&|\n$]*[^;&|\n$\s](?:;|&&)[^$]*\$_\b")
+"""`$_` behind another command of the same line, whose last word it is."""
 _OWN_WORDS = re.compile(
     r"limit[^\n]*exceeded|output truncated|exceeds (?:VFS )?limit|limit \(\d+\) reached|may be truncated|"
     r"resource limit|budget|not supported|not available in|network access not configured|sandbox|bashkit|"
@@ -132,6 +134,8 @@ def doubts(
     shown = re.sub(r"'[^']*'|\b(?:wait|kill(?: -\S+)*) \"?\$[!$]\"?", "", script.text)
     if state.screen is not None:
         shown = re.sub(r"\$\{?(?:COLUMNS|LINES)\b", "", shown)
+    if _LAST_WORD.search(shown):
+        shown = re.sub(r"\$_\b", "", shown)
     volatile = _VOLATILE.search(shown)
     if volatile is not None:
         yield f"{volatile[0]} differs from run to run"

@@ -17,7 +17,7 @@ from worldline.kernels.shell.table import Table
 
 __all__ = ["NO_BARRIERS", "Barriers"]
 
-_REFUSAL = re.compile(r"^(bash: line \d+: (?:\S+: )?)([^\n]*): (?:Is a directory|Not a directory)$", re.MULTILINE)
+_REFUSAL = re.compile(r"^(bash: (?:line \d+: )?(?:\S+: )?)([^\n]*): (?:Is a directory|Not a directory)$", re.MULTILINE)
 
 
 class Barriers:

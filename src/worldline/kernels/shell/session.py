@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from worldline.kernels.shell.jobs import Job, parse_job
 from worldline.kernels.shell.script import Script
@@ -13,6 +14,7 @@ from worldline.kernels.shell.table import Table
 
 __all__ = ["DEFAULT_OPTIONS", "Settled", "functions_after", "settle"]
 
+_TIMER = re.compile(r"(?:^|[;&|\s])SECONDS=(\d+)(?=[;&|\s]|$)", re.MULTILINE)
 DEFAULT_OPTIONS = frozenset(("braceexpand", "hashall", "interactive-comments"))
 
 
@@ -49,6 +51,9 @@ def settle(
     """The state after a command whose run went through."""
     after = Settled(table, step.now, cwd, before.started, status=status, lines=before.lines, opaque=before.opaque)
     after.lines += script.text.count("\n") + 1
+    set_anew = _TIMER.findall(script.text)
+    if set_anew and persist:
+        after.started = step.now - timedelta(seconds=int(set_anew[-1]))
     if not persist:
         after.cwd, after.umask = before.cwd, before.umask
         return after

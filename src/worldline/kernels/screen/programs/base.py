@@ -55,6 +55,10 @@ class Host(Protocol):
     """Row of the cursor, from 0."""
     now: int
     """The second of the terminal's clock, since its start."""
+    moment: float
+    """The same with fractions."""
+    entries: int
+    """How many times keys were sent so far: what comes with one number comes in one go."""
     cwd: str
 
     def run(self, command: str, *, stdin: str | None = None, keep: bool = True) -> Run:
