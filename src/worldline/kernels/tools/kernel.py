@@ -9,10 +9,11 @@ from typing import Any, cast
 
 from worldline.domains.comparing import compare
 from worldline.domains.mcp.state import CommandServer, McpState
+from worldline.domains.tools.collections import CollectionsSpec
 from worldline.errors import KernelError
 from worldline.kernels.base import Kernel, Proposal
 from worldline.kernels.tools.base import ServerKernel
-from worldline.kernels.tools.collections import collection_server
+from worldline.kernels.tools.collections import CollectionServer, collection_server
 from worldline.kernels.tools.collections.kernel import collection_kernel
 from worldline.kernels.tools.servers.build import build_host, build_server
 from worldline.kernels.tools.servers.host import Host
@@ -21,6 +22,8 @@ from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, cont
 __all__ = ["McpKernel", "mcp_kernel"]
 
 _VERSION = 1
+_OTHERS = ""
+"""Name under which the rules and records of other servers are kept."""
 
 
 def mcp_kernel(world: WorldSpec) -> Kernel:
@@ -76,7 +79,8 @@ class McpKernel:
         for name, declared in self.state.servers.items():
             if not isinstance(declared, CommandServer):
                 servers[name] = build_server(declared, host)
-        self._collections = collection_server(world)
+        # What no kernel of a known server answers is a matter of rules and records, under its whole name.
+        servers[_OTHERS] = collection_server(world) or CollectionServer(CollectionsSpec(), world.tools)
         self._state = _State(host, servers)
         self._trial: _Trial | None = None
 
@@ -85,17 +89,22 @@ class McpKernel:
     def propose(self, action: Action) -> Proposal:
         """Run the call on a copy of the server."""
         self.reject()
-        place = self.state.split_tool(action.name)
+        place = self._place(action.name)
         if place is None:
             text = f"MCP error -32602: Unknown tool: {action.name}"
             return Proposal(Observation.from_text(text, is_error=True), known=True, classes=("?",), why="no such tool")
         name, tool = place
-        if name not in self._state.servers:
-            return Proposal(Observation(), known=False, classes=("command",), why=f"nothing is known of {name}")
         after = self._state.fork(name)
         proposal = after.servers[name].call(tool, action.arguments)
         self._trial = _Trial(action, proposal, after)
         return proposal
+
+    def _place(self, tool: str) -> tuple[str, str] | None:
+        """The server that answers a tool, and the tool's name there; None for a tool that no server can have."""
+        place = self.state.split_tool(tool)
+        if place is not None and place[0] in self._state.servers:
+            return place
+        return (_OTHERS, tool) if place is not None or self._state.servers[_OTHERS].serves(tool) else None
 
     def accept(self) -> None:
         """Keep the copy."""
@@ -120,8 +129,8 @@ class McpKernel:
             self.accept()
             return
         self.reject()
-        place = self.state.split_tool(turn.action.name)
-        if place is not None and place[0] in self._state.servers:
+        place = self._place(turn.action.name)
+        if place is not None:
             after = self._state.fork(place[0])
             after.servers[place[0]].observe(place[1], turn.action.arguments, seen)
             self._state = after.settled()
@@ -130,18 +139,16 @@ class McpKernel:
 
     def footprint(self, action: Action) -> Mapping[str, str] | None:
         """What the server of the tool would read, with the server's kind."""
-        place = self.state.split_tool(action.name)
+        place = self._place(action.name)
         if place is None:
             return {}
         name, tool = place
-        if name not in self._state.servers:
-            return None
         found = self._state.servers[name].footprint(tool, action.arguments)
-        return None if found is None else {"server": self.state.servers[name].kind, **found}
+        return None if found is None else {"server": self.state.servers[name].kind if name else name, **found}
 
     def describe(self) -> JsonDict:
         """The state of every server."""
-        servers = {name: server.describe() for name, server in self._state.servers.items()}
+        servers = {name or "others": server.describe() for name, server in self._state.servers.items()}
         return {"clock": self._state.host.clock.isoformat(), "servers": servers}
 
     # --- copies
@@ -149,7 +156,7 @@ class McpKernel:
     def fork(self) -> McpKernel:
         """Return an independent copy."""
         twin = object.__new__(McpKernel)
-        twin.state, twin._collections = self.state, self._collections
+        twin.state = self.state
         host = self._state.host.fork()
         servers = {name: _moved(server.fork(), host) for name, server in self._state.servers.items()}
         twin._state, twin._trial = _State(host, servers), None

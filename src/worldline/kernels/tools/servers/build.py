@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from worldline.domains.mcp.state import (
     HOME,
     DuckdbServer,
     EverythingServer,
+    FetchServer,
     FilesystemServer,
+    GitServer,
     McpState,
     MemoryServer,
     SequentialThinkingServer,
@@ -16,9 +20,14 @@ from worldline.domains.mcp.state import (
 )
 from worldline.domains.terminal.state import FileSpec
 from worldline.errors import ConfigError
+from worldline.kernels.shell.table import STANDARD_DIRECTORIES, STANDARD_LINKS
 from worldline.kernels.tools.base import ServerKernel
+from worldline.kernels.tools.servers.duckdb import DuckdbKernel
 from worldline.kernels.tools.servers.everything import EverythingKernel
+from worldline.kernels.tools.servers.fetch import FetchKernel
 from worldline.kernels.tools.servers.filesystem import FilesystemKernel
+from worldline.kernels.tools.servers.git import GitKernel
+from worldline.kernels.tools.servers.git.declared import GIT_CONFIG
 from worldline.kernels.tools.servers.host import Host
 from worldline.kernels.tools.servers.memory import MemoryKernel
 from worldline.kernels.tools.servers.sequential import SequentialKernel
@@ -36,8 +45,13 @@ _SYSTEM_FILES = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/hosts", "/etc
 def build_host(state: McpState, *, declared_clock: bool = True) -> Host:
     """Build the machine: declared files, roots, and what preparing the servers leaves behind."""
     tree = Tree((HOME, "/tmp"), state.clock)
-    for top in (HOME, "/tmp"):
-        tree.declare(top, Node("directory", None, 0o755, state.clock))
+    for top in STANDARD_DIRECTORIES:
+        tree.declare(top, Node("directory", None, 0o755, None, open=top != "/tmp"))
+    for path, target in STANDARD_LINKS.items():
+        tree.declare(path, Node("symlink", None, 0o777, None, target))
+    for path in _SYSTEM_FILES:
+        tree.declare(path, Node("file"))
+    tree.declare(HOME, Node("directory", None, 0o755, state.clock))
     for path, spec in state.files.items():
         _declare(tree, path, spec)
     host = Host(tree, state.clock, declared_clock, dict(state.env), HOME)
@@ -72,6 +86,9 @@ def _prepare(host: Host, name: str, server: Server) -> None:
             tree.declare(f"{HOME}/.memory", Node("directory", None, 0o755, tree.now))
             if server.entities or server.relations:
                 tree.declare(f"{HOME}/.memory/{name}.jsonl", Node("file", None, 0o644, None))
+        case GitServer():
+            if tree.node(f"{HOME}/.gitconfig") is None:
+                tree.declare(f"{HOME}/.gitconfig", Node("file", GIT_CONFIG.encode(), 0o644, tree.now))
         case SqliteServer() | DuckdbServer():
             tree.declare(server.path, Node("file", None, 0o644, None))
         case _:
@@ -106,4 +123,10 @@ def build_server(declared: Server, host: Host) -> ServerKernel:
             return SequentialKernel()
         case SqliteServer():
             return SqliteKernel(host, declared)
+        case GitServer():
+            return GitKernel(host, declared)
+        case DuckdbServer():
+            return DuckdbKernel(declared)
+        case FetchServer():
+            return FetchKernel(declared)
     raise ConfigError(f"there is no kernel of {declared.kind} servers")

@@ -133,10 +133,10 @@ class EverythingKernel(NodeServer):
         if not float(number).is_integer() or number < 1:
             raise Refused(f"Invalid resourceId: {shown}. Must be a finite positive integer.")
         resource = _resource(kind, shown, self.host)
-        blocks = [
-            {"type": "text", "text": f"Returning resource reference for Resource {shown}:"},
+        blocks: list[JsonDict] = [
+            _text(f"Returning resource reference for Resource {shown}:"),
             {"type": "resource", "resource": resource},
-            {"type": "text", "text": f"You can access this resource using the URI: {resource['uri']}"},
+            _text(f"You can access this resource using the URI: {resource['uri']}"),
         ]
         return text_of(blocks)
 
@@ -192,8 +192,9 @@ def _annotated(kind: str, image: bool) -> str:
 def _links(count: float) -> str:
     intro = f"Here are {number_text(count)} resource links to resources available in this server:"
     kinds = ((number, "blob" if number % 2 else "text") for number in range(1, int(count) + 1))
-    links: list[JsonDict] = [{"type": "resource_link", "uri": f"{_BASE}/{kind}/{number}"} for number, kind in kinds]
-    return text_of([_text(intro), *links])
+    links = [{"type": "resource_link", "uri": f"{_BASE}/{kind}/{number}"} for number, kind in kinds]
+    blocks: list[JsonDict] = [_text(intro), *links]
+    return text_of(blocks)
 
 
 def _resource(kind: str, number: str, host: Host) -> JsonDict:
