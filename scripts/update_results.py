@@ -1,6 +1,6 @@
 """Measure everything that docs/benchmarks.md states, and put it between the page's result markers.
 
-    python scripts/update_results.py [--terminal-tasks FILE] [--memory] [--model local [--model-sample N]]
+    python scripts/update_results.py [--terminal-tasks FILE] [--memory] [--model local]... [--model-sample N]
                                      [--out runs/results]
 
 Every part keeps its JSON in the output folder and goes on where it was after a kill. `--terminal-tasks` names the
@@ -23,8 +23,6 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURE = ROOT / "docs" / "terminal-test.svg"
 MODEL_TOKENS = 128
 """Longest answer of a model, in tokens."""
-NOTES_SHARE = 0.15
-"""Room for recorded transitions and state in a model's prompt: small models need them more than a stable prefix."""
 
 
 def worldline(*arguments: str) -> None:
@@ -117,41 +115,49 @@ def journalled(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
     return {(score["trajectory"], score["turn"]): score for line in lines for score in line["scores"]}
 
 
-def paired(without: dict[tuple[str, int], dict[str, Any]], beside: dict[tuple[str, int], dict[str, Any]]) -> str:
-    """Compare the grounded engine with and without a model, also on the very turns that the model wrote."""
-    assert without.keys() == beside.keys()
-    written = [place for place, score in beside.items() if score["origin"] == "generated"]
+def compared(rows: dict[str, tuple[dict[str, Any], dict[Any, dict[str, Any]]]], without: dict[Any, Any]) -> str:
+    """Compare the grounded engine with and without models, also on the very turns that each model wrote."""
     lines = [
-        "| grounded | exact, all turns | ROUGE-L, all turns | exact where the model wrote | ROUGE-L there |",
-        "|---|---|---|---|---|",
+        "| grounded | exact, all turns | 95% interval | ROUGE-L, all turns | turns written | exact there, without it "
+        "| exact there | ROUGE-L there, without it | ROUGE-L there |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, scores in (("without the model", without), ("with the model", beside)):
-        cells = [f"{sum(score['exact'] for score in scores.values())} of {len(scores)}"]
-        cells.append(f"{sum(score['rouge_l'] for score in scores.values()) / len(scores):.4f}")
-        cells.append(f"{sum(scores[place]['exact'] for place in written)} of {len(written)}")
-        mean = sum(scores[place]["rouge_l"] for place in written) / len(written) if written else None
-        cells.append("-" if mean is None else f"{mean:.3f}")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    for name, (row, scores) in rows.items():
+        assert without.keys() == scores.keys()
+        written = [place for place, score in scores.items() if score["origin"] == "generated"]
+        cells = [f"{sum(score['exact'] for score in scores.values())} of {len(scores)}", interval(row["exact_ci"])]
+        cells += [f"{row['rouge_l']:.4f}", str(len(written))]
+        if written:
+            cells += [str(sum(some[place]["exact"] for place in written)) for some in (without, scores)]
+            cells += [
+                f"{sum(some[place]['rouge_l'] for place in written) / len(written):.3f}" for some in (without, scores)
+            ]
+        lines.append(f"| {name} | {' | '.join(cells + ['-'] * (8 - len(cells)))} |")
     return "\n".join(lines)
 
 
-def with_model(model: str, sample: int, out: Path) -> str:
+def with_models(models: list[str], sample: int, out: Path) -> str:
     """Measure the rows that need a model; what it answered is kept, so that a second run asks nothing again."""
-    asked = ("--model", model, "--model-cache", str(out / "model-answers.db"))
-    limits = ("--max-tokens", str(MODEL_TOKENS), "--notes-share", str(NOTES_SHARE))
-    plain, grounded, alone = (out / f"{name}.json" for name in ("model-without", "model-grounded", "model-alone"))
-    worldline("bench", "real", "--engine", "grounded", "--json", str(plain))
-    worldline("bench", "real", "--engine", "grounded", *asked, *limits, "--json", str(grounded))
-    sampled = ("--sample", str(sample), "--engine", "model", "--engine", "model+memory")
-    worldline("bench", "real", *sampled, *asked, *limits, "--json", str(alone))
-    rows = [row for path in (alone, plain, grounded) for row in json.loads(path.read_text(encoding="utf-8"))]
-    journals = [journalled(path.with_name(f"{path.name}.grounded.journal")) for path in (plain, grounded)]
-    return model_part(rows, *journals)
-
-
-def model_part(rows: list[dict[str, Any]], without: dict[Any, Any], beside: dict[Any, Any]) -> str:
-    named = [{**row, "engine": row["engine"] + (f" ({row['model']})" if row["model"] else "")} for row in rows]
-    return f"{fidelity(named)}\n\n{paired(without, beside)}"
+    rows: dict[str, tuple[dict[str, Any], dict[Any, dict[str, Any]]]] = {}
+    alone: list[dict[str, Any]] = []
+    for number, model in enumerate([None, *models]):
+        asked: list[str] = []
+        if model is not None:
+            asked = ["--model", model, "--model-cache", str(out / f"model-answers-{number}.db"), "--prompts", "brief"]
+            asked += ["--max-tokens", str(MODEL_TOKENS)]
+        path = out / f"model-grounded-{number}.json"
+        worldline("bench", "real", "--engine", "grounded", *asked, "--json", str(path))
+        name = "without a model" if model is None else f"with {model}"
+        journal = journalled(path.with_name(f"{path.name}.grounded.journal"))
+        rows[name] = (json.loads(path.read_text(encoding="utf-8"))[0], journal)
+        if model is not None and sample:
+            path = out / f"model-alone-{number}.json"
+            engines = ("--sample", str(sample), "--engine", "model", "--engine", "model+memory")
+            worldline("bench", "real", *engines, *asked, "--json", str(path))
+            alone += json.loads(path.read_text(encoding="utf-8"))
+    named = [{**row, "engine": f"{row['engine']} ({row['model']})"} for row in alone]
+    table = compared(rows, rows["without a model"][1])
+    return f"{table}\n\n{fidelity(named)}" if named else table
 
 
 def replace(page: str, name: str, body: str) -> str:
@@ -165,8 +171,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--terminal-tasks", type=Path)
     parser.add_argument("--memory", action="store_true", help="index a million transitions and ask them")
-    parser.add_argument("--model", help="measure this model, too: local, URL#NAME, ...")
-    parser.add_argument("--model-sample", type=int, default=300, help="turns for the rows that are nothing but a model")
+    parser.add_argument("--model", action="append", default=[], help="measure this model, too: local, URL#NAME, ...")
+    parser.add_argument("--model-sample", type=int, default=0, help="turns for rows that are nothing but a model")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "results")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -201,8 +207,8 @@ def main() -> None:
         figures = options.out / "memory.json"
         worldline("bench", "memory", "--json", str(figures))
         page = replace(page, "memory", when + memory(json.loads(figures.read_text(encoding="utf-8"))))
-    if options.model is not None:
-        page = replace(page, "model", when + with_model(options.model, options.model_sample, options.out))
+    if options.model:
+        page = replace(page, "model", when + with_models(options.model, options.model_sample, options.out))
     PAGE.write_text(page, encoding="utf-8")
 
 
