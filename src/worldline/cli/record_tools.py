@@ -41,6 +41,7 @@ def record_tools(domain: str, summary: str) -> click.Command:
     @click.option("--sessions", type=click.IntRange(1), default=1, show_default=True, help="Sessions of --world.")
     @click.option("--turns", type=click.IntRange(1), default=12, show_default=True, help="Most turns of a session.")
     @click.option("--script", type=_FILE, help="Actions to take in --world instead of exploring: a call (JSON) a line.")
+    @click.option("--model", metavar="URL#NAME", help="Let this model act instead of the scripted explorer.")
     @click.option("--seed", type=int, default=0, show_default=True, help="Seed of what is explored.")
     @click.option("--limit", type=click.IntRange(1), help="Record only the first sessions.")
     @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side.")
@@ -52,6 +53,7 @@ def record_tools(domain: str, summary: str) -> click.Command:
         sessions: int,
         turns: int,
         script: Path | None,
+        model: str | None,
         seed: int,
         limit: int | None,
         jobs: int,
@@ -59,6 +61,7 @@ def record_tools(domain: str, summary: str) -> click.Command:
         as_json: bool,
     ) -> None:
         from worldline.record.environment import planned
+        from worldline.record.recording import RecordingSettings
         from worldline.record.store import record_plans
 
         if script is not None and world is None:
@@ -66,7 +69,9 @@ def record_tools(domain: str, summary: str) -> click.Command:
         chosen = planned(domain, seed) if world is None else _explored(domain, world, sessions, turns, seed, script)
         plans = list(islice(chosen, limit))
         with progress(len(plans)) as advance:
-            recorded = record_plans(plans, out, jobs=jobs, fresh=fresh, on_progress=advance)
+            recorded = record_plans(
+                plans, out, RecordingSettings(agent=model), jobs=jobs, fresh=fresh, on_progress=advance
+            )
         finish(recorded, out, as_json=as_json)
 
     return command

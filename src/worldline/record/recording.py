@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from worldline import __version__
+from worldline.agents import ModelAgent
 from worldline.domains.terminal.keystrokes import keystroke_action
 from worldline.errors import StorageError, boundary
 from worldline.formats.secrets import SecretMasker
-from worldline.record.environment import build_environment, build_explorer
+from worldline.models.base import Sampling
+from worldline.models.config import resolve_model
+from worldline.record.environment import Explorer, build_environment, build_explorer
 from worldline.record.plan import KeystrokePlan, SessionPlan, ToolPlan
 from worldline.record.shell import Limits, RealShell, Surroundings
 from worldline.record.terminal import RealTerminal
@@ -39,10 +43,13 @@ class RecordingSettings:
     variant_root: Path | None = None
     """Another Debian root, for telling what a session determines; None: `determined` stays open."""
     limits: Limits = field(default_factory=Limits)
+    agent: str | None = None
+    """Model that acts in tool worlds, as `--model` names one; None: the domain's scripted explorer."""
 
     def as_record(self) -> JsonDict:
         """What of the settings changes recordings, as plain data."""
-        return {"root": _debian(self.root), "variant": self.variant_root and _debian(self.variant_root)}
+        told: JsonDict = {"root": _debian(self.root), "variant": self.variant_root and _debian(self.variant_root)}
+        return {**told, "agent": self.agent} if self.agent else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ def record_session(plan: AnyPlan, settings: RecordingSettings | None = None) -> 
     seeds = random.Random(plan.id)
     usual = Surroundings(root=how.root, first_pid=seeds.randrange(0, 90))
     again = replace(usual, first_pid=seeds.randrange(100, 900))
-    first = _play(plan, usual, how.limits)
+    first = _play(plan, usual, how.limits, how.agent)
     same = _replayed(plan, first)
     second = _play(same, again, how.limits)
     variant = None
@@ -132,10 +139,10 @@ def _elsewhere(how: RecordingSettings, seeds: random.Random) -> Surroundings:
     )
 
 
-def _play(plan: AnyPlan, around: Surroundings, limits: Limits) -> list[_Played]:
+def _play(plan: AnyPlan, around: Surroundings, limits: Limits, agent: str | None = None) -> list[_Played]:
     """Run the session in a fresh sandbox, until the shell ends."""
     if isinstance(plan, ToolPlan):
-        return _call(plan, around)
+        return _call(plan, around, agent)
     return _type(plan, around, limits) if isinstance(plan, KeystrokePlan) else _command(plan, around, limits)
 
 
@@ -152,11 +159,12 @@ def _versions(plan: AnyPlan, how: RecordingSettings) -> dict[str, str]:
     return program_versions(how.root)
 
 
-def _call(plan: ToolPlan, around: Surroundings) -> list[_Played]:
+def _call(plan: ToolPlan, around: Surroundings, agent: str | None) -> list[_Played]:
     played: list[_Played] = []
     turns: list[Turn] = []
-    explorer = None if plan.actions else build_explorer(plan.world, plan.seed)
-    with build_environment(plan.world, around) as environment:
+    with ExitStack() as stack:
+        explorer = None if plan.actions else _explorer(plan, agent, stack)
+        environment = stack.enter_context(build_environment(plan.world, around))
         while not environment.ended and len(turns) < (len(plan.actions) or plan.turns):
             action = plan.actions[len(turns)] if explorer is None else explorer.next(turns)
             if action is None:
@@ -202,6 +210,14 @@ def _type(plan: KeystrokePlan, around: Surroundings, limits: Limits) -> list[_Pl
             if terminal.ended:
                 break
     return played
+
+
+def _explorer(plan: ToolPlan, agent: str | None, stack: ExitStack) -> Explorer:
+    if agent is None:
+        return build_explorer(plan.world, plan.seed)
+    acting = ModelAgent(plan.world, resolve_model(agent), Sampling(seed=plan.seed))
+    stack.callback(acting.close)
+    return acting
 
 
 def _at(played: list[_Played], index: int) -> _Played | None:
