@@ -19,8 +19,8 @@ from worldline import __version__
 from worldline.bench.agentworld.records import DOMAINS
 from worldline.bench.agentworld.rows import index_rows
 from worldline.bench.building.card import data_card
-from worldline.bench.building.overlap import Overlap, Reference, trajectory_hash
 from worldline.bench.building.selection import selected_turns, subsample
+from worldline.data.overlap import Overlap, Reference, trajectory_hash
 from worldline.errors import ConfigError, EvaluationOnlyError, FormatError, StorageError, boundary
 from worldline.formats import Importer, is_evaluation_only, read_trajectories
 from worldline.formats.agentworldbench import rows_of

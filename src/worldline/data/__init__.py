@@ -1,0 +1,1 @@
+"""Training data: filters, loss masks, rows for continued pre-training, fine-tuning and reinforcement learning."""
