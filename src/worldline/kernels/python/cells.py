@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import re
+import socket
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from worldline.kernels.python.bridge import FileSystem
-from worldline.kernels.python.run import _ADDRESS, PythonLimits, PythonUnknown, _converse
+from worldline.kernels.python.bridge import FileSystem, answer
+from worldline.kernels.python.guest.channel import Channel, Closed
+from worldline.kernels.python.pool import connect
+from worldline.kernels.python.run import PythonLimits, PythonUnknown
 
-__all__ = ["Cell", "CellResult", "run_cells"]
+__all__ = ["STOPPED", "Cell", "CellResult", "Notebook"]
 
+STOPPED = "the cell was stopped: too slow, too large, or it left the rules"
 _LIBRARIES = ("/usr/lib/python311.zip", "/usr/lib/python3.11", "/usr/lib/python3.11/lib-dynload")
+_MARKS = re.compile(r"5f1d7e84|4242424")
+"""The interpreter's marks for random names and the process id."""
+_MOST_ALIVE = 16
+"""Interpreters that wait for the next cell of their session; the one that waited longest ends first."""
+_PROCESSOR = 120.0
+"""Seconds of processor time of one interpreter, whatever the number of its cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,61 +49,133 @@ class CellResult:
     """Both streams, in the order written."""
     failed: bool
     error: str
-    """Name of the exception that ended it; empty where none did, or where the cell cannot be parsed."""
+    """Name of the exception that ended it; empty where none did."""
     slept: float
     """Seconds that it slept."""
+    doubts: tuple[str, ...] = ()
+    """Why the output is only one of those that reality might give."""
 
 
-def run_cells(
-    cells: Sequence[Cell],
-    files: FileSystem,
-    *,
-    cwd: str,
-    env: Mapping[str, str],
-    uid: int = 1000,
-    closed: bool = True,
-    limits: PythonLimits | None = None,
-) -> CellResult:
-    """Run all cells of a session as Python 3.11 would; what the last one gives is the result.
+class Notebook:
+    """A session of Python 3.11, in an interpreter that lives from cell to cell.
 
     Args:
-        cells: The session so far, and the cell that is asked for.
-        files: The simulated files as they were when the session began; changes are made in them.
         cwd: Working directory at the start, absolute.
         env: Environment variables.
         uid: The user.
         closed: Every installed package is known, so that a module that is not found is missing.
-        limits: What all cells together may use.
-
-    Raises:
-        PythonUnknown: The kernel does not know what would happen.
-        KernelError: No worker can be started.
+        limits: What a cell may use; the cells that bring a new interpreter up to date count as one.
     """
-    asked = [
-        {"source": cell.source, "number": cell.number, "now": cell.now.timestamp(), "how": cell.how} for cell in cells
-    ]
-    if "\0" in cells[-1].source:
-        raise PythonUnknown("the cell holds a NUL byte")
-    request = {
-        "cells": asked,
-        "argv": [""],
-        "directory": cwd,
-        "path": ["", *_LIBRARIES],
-        "caches": True,
-        "cwd": cwd,
-        "env": dict(env),
-        "stdin": "",
-        "uid": uid,
-        "now": cells[-1].now.timestamp(),
-        "closed": closed,
-        "terminal": False,
-        **asdict(limits or PythonLimits()),
-    }
-    message = _converse(request, files, uid, cells[-1].now, None)
-    if "unknown" in message:
-        raise PythonUnknown(str(message["unknown"]))
-    text = str(message["stdout"])
-    if _ADDRESS.search(text):
-        raise PythonUnknown("the output shows what differs between runs")
-    output = text.encode("latin-1")
-    return CellResult(output, bool(message["status"]), str(message.get("error", "")), float(message["slept"]))
+
+    def __init__(
+        self,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        uid: int = 1000,
+        closed: bool = True,
+        limits: PythonLimits | None = None,
+    ) -> None:
+        self._limits = limits or PythonLimits()
+        self._uid = uid
+        self._first = {
+            "argv": [""],
+            "directory": cwd,
+            "path": ["", *_LIBRARIES],
+            "caches": True,
+            "cwd": cwd,
+            "env": dict(env),
+            "stdin": "",
+            "uid": uid,
+            "closed": closed,
+            "terminal": False,
+            "processor": _PROCESSOR,
+        }
+        self._connection: tuple[socket.socket, Channel] | None = None
+
+    def run(self, cells: Sequence[Cell], files: FileSystem, *, seconds: float | None = None) -> CellResult:
+        """Run cells; what the last one gives is the result.
+
+        Args:
+            cells: After a start or a failure, all cells of the session; otherwise those that follow.
+            files: The simulated files as they were before the first of them; changes are made in them.
+            seconds: Instead of the limits' own.
+
+        Raises:
+            PythonUnknown: The kernel does not know what would happen. The interpreter is gone.
+            KernelError: No worker can be started.
+        """
+        limit = seconds or self._limits.seconds
+        request: dict[str, Any] = {"cells": [_asked(cell) for cell in cells], "seconds": limit}
+        if self._connection is None:
+            self._connection = connect(limit + 5)
+            request |= {**asdict(self._limits), **self._first, "now": cells[-1].now.timestamp(), "seconds": limit}
+        _keep_alive(self)
+        try:
+            self._connection[0].settimeout(limit + 5)
+            message = self._converse(request, files, cells[-1].now)
+        except (Closed, PythonUnknown) as exc:
+            self.close()
+            raise PythonUnknown(STOPPED if isinstance(exc, Closed) else str(exc)) from exc
+        if "unknown" in message:
+            self.close()
+            raise PythonUnknown(str(message["unknown"]))
+        text = str(message["stdout"])
+        doubts = tuple(map(str, message["doubts"]))
+        if _MARKS.search(text):
+            doubts = (*doubts, "the output shows what differs between runs")
+        return CellResult(
+            text.encode("latin-1"),
+            bool(message["status"]),
+            str(message.get("error", "")),
+            float(message["slept"]),
+            doubts,
+        )
+
+    def _converse(self, request: dict[str, Any], files: FileSystem, now: datetime) -> dict[str, Any]:
+        """Send the request and answer questions until the result comes."""
+        assert self._connection is not None
+        channel = self._connection[1]
+        channel.send(request)
+        while True:
+            message = channel.receive()
+            if not isinstance(message, dict):
+                raise PythonUnknown("the worker was lost")
+            if "ask" not in message:
+                return message
+            if message["ask"] == "run":
+                raise PythonUnknown("running another command")
+            if any(isinstance(one, str) and _MARKS.search(one) for one in message["arguments"]):
+                raise PythonUnknown("a file shows what differs between runs")
+            channel.send(answer(files, message["ask"], message["arguments"], uid=self._uid, now=now))
+
+    @property
+    def alive(self) -> bool:
+        """Whether the interpreter holds the session's state."""
+        return self._connection is not None
+
+    def close(self) -> None:
+        """End the interpreter."""
+        if self._connection is not None:
+            self._connection[0].close()
+            self._connection = None
+        with _lock:
+            _alive.pop(id(self), None)
+
+
+_lock = threading.Lock()
+_alive: OrderedDict[int, Notebook] = OrderedDict()
+
+
+def _keep_alive(notebook: Notebook) -> None:
+    """Count a notebook as used last, and end the interpreter of the one that waited longest."""
+    with _lock:
+        _alive[id(notebook)] = notebook
+        _alive.move_to_end(id(notebook))
+        oldest = next(iter(_alive.values())) if len(_alive) > _MOST_ALIVE else None
+    if oldest is not None:
+        oldest.close()
+
+
+def _asked(cell: Cell) -> dict[str, Any]:
+    return {"source": cell.source, "number": cell.number, "now": cell.now.timestamp(), "how": cell.how}

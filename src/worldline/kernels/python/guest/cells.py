@@ -8,17 +8,21 @@ from __future__ import annotations
 import ast
 import datetime
 import io
+import random
 import sys
+import traceback
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
-from . import access, builtin_names, imports, tracebacks
+from . import access, builtin_names, imports, order, seal, tracebacks
 from .files import World
 from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, forgive
 from .scope import Scope
 from .statements import Compiler
 from .streams import written
+from .warning import show_compiler_warnings
 
 __all__ = ["Notebook"]
 
@@ -30,22 +34,21 @@ _DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 class Notebook:
     """The session: names that live on from cell to cell.
 
+    Where a script would be given up because something differs between runs (random numbers without a seed, the order of
+    a set or of a directory), a notebook goes on with a guess: the answer then says why it is unsure, and so do those of
+    later cells that use what the cell bound.
+
     Args:
         world: The simulated files.
-        parse: Parses a text under a file name, with the lines that tracebacks show.
         evaluator: What `eval` and `exec` run with.
         uses: Whether a tree mentions one of some names.
     """
 
-    def __init__(
-        self,
-        world: World,
-        parse: Callable[[str, str, bool], tuple[Source, ast.Module]],
-        evaluator: Any,
-        uses: Callable[[ast.AST, set[str]], bool],
-    ) -> None:
-        self._world, self._parse, self._uses = world, parse, uses
+    def __init__(self, world: World, evaluator: Any, uses: Callable[[ast.AST, set[str]], bool]) -> None:
+        self._world, self._uses = world, uses
         self._vague: set[str] = set()
+        self._doubted: dict[str, str] = {}
+        self._doubts: list[str] = []
         module = types.ModuleType("__main__")
         self._top = vars(module)
         self._top |= {"__name__": "__main__", "__doc__": None, "__annotations__": {}}
@@ -54,6 +57,31 @@ class Notebook:
         builtin_names.set_evaluator(evaluator)
         sys.stdout = _at_once(sys.stdout, "surrogateescape")
         sys.stderr = _at_once(sys.stderr, "backslashreplace")
+        self._go_on_guessing()
+        # suggestions are made where the interpreter itself shows an error, not where a session's tool does
+        cast(Any, tracebacks).suggestion = lambda error, frame: ""
+
+    def _go_on_guessing(self) -> None:
+        """Doubt, instead of giving up, where something differs between runs."""
+        rolls, orders = cast(Any, imports), cast(Any, order)
+
+        def roll() -> None:
+            self._doubts.append("random numbers without a seed")
+            random.seed(0)
+
+        rolls._guess_seed = roll
+        orders._give_up = lambda: self._doubts.append("the result depends on the order of a set of strings")
+        ask = self._world.ask
+
+        def asking(operation: str, path: Any, *rest: Any, **options: Any) -> Any:
+            found = ask(operation, path, *rest, **options)
+            if operation == "list" and len(found) > 1 and not self._sorting:
+                self._doubts.append("the order of a directory's entries")
+            return found
+
+        cast(Any, self._world).ask = asking
+        self._world.sorts = True
+        self._sorting = True
 
     def run(self, cells: list[dict[str, Any]]) -> dict[str, Any]:
         """Run cells in order; give what the last one wrote, whether it failed, and how long it slept.
@@ -67,37 +95,47 @@ class Notebook:
         for cell in cells:
             written.clear()
             imports.slept.clear()
-            self._world.sorts = True
             access.set_clock(datetime.datetime.fromtimestamp(cell["now"], datetime.timezone.utc))  # noqa: UP017
             outcome = self._cell(cell, last=cell is cells[-1])
         text = b"".join(written).decode("latin-1")
-        return {**outcome, "stdout": text, "stderr": "", "merged": None, "slept": sum(imports.slept)}
+        return {**outcome, "stdout": text, "slept": sum(imports.slept), "doubts": sorted(set(self._doubts))}
 
     def _cell(self, cell: dict[str, Any], *, last: bool) -> dict[str, Any]:
-        name, how = f"<cell {cell['number']}>", cell["how"]
+        self._doubts.clear()
+        how = cell["how"]
         try:
-            source, tree = self._parse(cell["source"], name, True)
+            source, tree = _parsed(cell["source"], f"<cell {cell['number']}>")
         except SyntaxError as error:
-            if sys.version_info[:2] != (3, 11) or "non-printable" in str(error.msg):
+            if sys.version_info[:2] != (3, 11):
                 abstain("a syntax error, worded by another Python version")
-            sys.stderr.write(tracebacks.format_syntax_error(error))
-            return {"status": 1}
-        self._world.sorts = self._uses(tree, {"sorted", "sort"})
+            sys.stderr.write("".join(traceback.format_exception_only(error)))
+            return {"status": 1, "error": type(error).__name__}
         bound, used = _names(tree)
         changed = _changed(tree)
+        vague = used & self._vague
+        if vague and how == "run":
+            if last:
+                abstain(f"{min(vague)} is not known")
+            how = "skip"
         if how == "skip":
             tree.body = [node for node in tree.body if isinstance(node, _DEFINITIONS)]
-        elif last and used & self._vague:
-            abstain(f"{min(used & self._vague)} is not known")
-        if how == "run" and used & self._vague and not last:
-            self._vague |= bound
+        self._doubts += [self._doubted[name] for name in used if name in self._doubted]
+        self._sorting = self._uses(tree, {"sorted", "sort"})
+        defined = {name for node in tree.body if isinstance(node, _DEFINITIONS) for name in _names(node)[0]}
         outcome = self._attempt(source, tree, tolerant=how != "run")
-        if how != "run":
-            defined = {name for node in tree.body if isinstance(node, _DEFINITIONS) for name in _names(node)[0]}
-            self._vague |= (bound | changed) - defined
-        elif not used & self._vague:
-            self._vague -= bound
+        self._remember(how, bound - defined, changed)
         return outcome
+
+    def _remember(self, how: str, bound: set[str], changed: set[str]) -> None:
+        """Note which names are vague or doubtful after a cell."""
+        if how == "run":
+            self._vague -= bound
+        else:
+            self._vague |= bound | changed
+        for name in bound:
+            self._doubted.pop(name, None)
+        if self._doubts:
+            self._doubted |= dict.fromkeys(bound | changed, self._doubts[0])
 
     def _attempt(self, source: Source, tree: ast.Module, *, tolerant: bool) -> dict[str, Any]:
         """Run a cell's statements; where `tolerant`, go on after what is not supported."""
@@ -123,6 +161,35 @@ class Notebook:
                 abstain(str(abstained()))
             forgive()
         return {"status": 0}
+
+
+def _parsed(text: str, name: str) -> tuple[Source, ast.Module]:
+    """Parse a cell and see whether it compiles: all but a last expression first, then that.
+
+    Raises:
+        SyntaxError: With the source line only where the parser itself gave it, as in reality.
+    """
+    source = Source(name, text.splitlines())
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            seal.parsing.on = True
+            tree = ast.parse(text, name)
+            compile(tree, name, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            raise error.with_traceback(None) from None
+        except (RecursionError, MemoryError, ValueError):
+            abstain("a source too deep or odd to parse")
+        finally:
+            seal.parsing.on = False
+    show_compiler_warnings(found, source)
+    first = tree.body[0] if tree.body else None
+    source.deferred = (
+        isinstance(first, ast.ImportFrom)
+        and first.module == "__future__"
+        and any(alias.name == "annotations" for alias in first.names)
+    )
+    return source, tree
 
 
 def _names(tree: ast.AST) -> tuple[set[str], set[str]]:
@@ -158,10 +225,21 @@ def _show(value: Any) -> None:
     if value is None:
         return
     builtin_names.BUILTINS.pop("_", None)
-    if isinstance(value, (types.BuiltinFunctionType, types.ModuleType)):
-        abstain("how a built-in object shows itself")
-    sys.stdout.write(repr(value) + "\n")
+    sys.stdout.write(_shown(value) + "\n")
     builtin_names.BUILTINS["_"] = value
+
+
+def _shown(value: Any) -> str:
+    """The text of a value; what stands for a builtin shows itself as that."""
+    name = getattr(value, "__name__", None)
+    if isinstance(value, types.ModuleType):
+        abstain("how a module shows itself")
+    if isinstance(name, str) and builtin_names.BUILTINS.get(name) is value and not isinstance(value, type):
+        if name in ("exit", "quit"):
+            return f"Use {name}() or Ctrl-D (i.e. EOF) to exit"
+        return f"<built-in function {name}>"
+    order.check_text(value)
+    return repr(value)
 
 
 def _at_once(stream: Any, errors: str) -> Any:

@@ -61,7 +61,9 @@ def _serve(sock: socket.socket) -> None:
     _warm()
     try:
         request = channel.receive()
-        seal.limit(seconds=request["seconds"], memory=request["memory"])
+        seal.limit(
+            seconds=request["seconds"], memory=request["memory"], processor=request.get("processor", request["seconds"])
+        )
         if request.get("strict") and not sealed:
             channel.send({"unknown": "no system call filter on this machine"})
             return
@@ -124,7 +126,7 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     processes.set_world(world)
     sys.argv[:] = request["argv"]
     if "cells" in request:
-        return _notebook(request, world)
+        return _notebook(channel, request, world)
     try:
         status = _script(request, world)
         _flush_open_files(world)
@@ -141,18 +143,26 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     return {**found, "merged": b"".join(written).decode("latin-1") if found["stdout"] and found["stderr"] else None}
 
 
-def _notebook(request: dict[str, Any], world: World) -> dict[str, Any]:
-    """Run the cells of a notebook."""
+def _notebook(channel: Channel, request: dict[str, Any], world: World) -> dict[str, Any]:
+    """Run cells of a notebook, and those of the requests that follow, until one is not supported."""
     loader = _loader(world, request["directory"], request["caches"])
     imports.set_loader(loader, request["path"], closed=request["closed"])
-    found: dict[str, Any] = {}
-    try:
-        found = cells.Notebook(world, _parse, _evaluator(True), _mentions).run(request["cells"])
-    except Abstain:
-        pass
-    except (MemoryError, RecursionError) as exc:
-        return {"unknown": f"{type(exc).__name__} in the kernel"}
-    return abstention() or found
+    notebook = cells.Notebook(world, _evaluator(True), _mentions)
+    while True:
+        signal.setitimer(signal.ITIMER_REAL, request["seconds"])
+        found: dict[str, Any] = {}
+        try:
+            found = notebook.run(request["cells"])
+        except Abstain:
+            pass
+        except (MemoryError, RecursionError) as exc:
+            return {"unknown": f"{type(exc).__name__} in the kernel"}
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        unknown = abstention()
+        if unknown is not None:
+            return unknown
+        channel.send(found)
+        request = channel.receive()
 
 
 def _shown() -> dict[str, Any]:
@@ -317,10 +327,12 @@ def _loader(world: World, directory: str | None, caches: bool) -> imports.Loader
         if directory is None:
             return None
         parent = name.rpartition(".")[0]
-        if parent and os.path.isdir(posixpath.join(directory, *parent.split("."))):
-            imports.load(parent, whole=True)
-        base = posixpath.join(directory, *name.split("."))
         library = name.partition(".")[0] in sys.stdlib_module_names
+        if parent:
+            folder = posixpath.join(directory, *parent.split("."))
+            if (world.ask("probe", folder) if library else True) and os.path.isdir(folder):
+                imports.load(parent, whole=True)
+        base = posixpath.join(directory, *name.split("."))
         for path in (f"{base}/__init__.py", f"{base}.py"):
             # A file that hides a library module counts where it is known to be there.
             if world.ask("probe", path) if library else os.path.isfile(path):

@@ -61,15 +61,15 @@ def seal() -> bool:
     return _filter_calls()
 
 
-def limit(*, seconds: float, memory: int) -> None:
+def limit(*, seconds: float, memory: int, processor: float) -> None:
     """Let the system end this process when it takes too long or too much, or when it reaches for the host.
 
     Args:
         seconds: Wall clock time.
         memory: Largest address space in bytes.
+        processor: Seconds of processor time.
     """
-    processor = int(seconds) + 1
-    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, processor)):
+    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, int(processor) + 1)):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, most))
     signal.setitimer(signal.ITIMER_REAL, seconds)

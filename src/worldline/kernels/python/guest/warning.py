@@ -27,7 +27,7 @@ def warn(f: Frame, message: Any, category: Any = None, stacklevel: int = 1, sour
             for action, pattern, wanted, module, place in warnings.filters
             if (pattern is None or pattern.match(text))
             and issubclass(kind, wanted)
-            and (module is None or module.match(name))
+            and (module is None or (module == name if isinstance(module, str) else module.match(name)))
             and (place in (0, line))
         ),
         "default",

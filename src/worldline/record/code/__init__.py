@@ -1,0 +1,12 @@
+"""Recording Python sessions: a real interpreter in a sandbox, who explores it, and what is recorded."""
+
+from __future__ import annotations
+
+from worldline.record.code.environment import CodeEnvironment
+from worldline.record.code.explorer import CodeExplorer
+from worldline.record.code.plans import plans
+
+__all__ = ["environment", "explorer", "plans"]
+
+environment = CodeEnvironment
+explorer = CodeExplorer
