@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,6 +23,8 @@ from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, cont
 __all__ = ["McpKernel", "mcp_kernel"]
 
 _VERSION = 1
+_LONGEST, _WIDEST, _DEEPEST = 2000, 100, 8
+"""Characters, items and levels of a description."""
 _OTHERS = ""
 """Name under which the rules and records of other servers are kept."""
 
@@ -95,7 +98,10 @@ class McpKernel:
             return Proposal(Observation.from_text(text, is_error=True), known=True, classes=("?",), why="no such tool")
         name, tool = place
         after = self._state.fork(name)
-        proposal = after.servers[name].call(tool, action.arguments)
+        try:
+            proposal = after.servers[name].call(tool, action.arguments)
+        except RecursionError:
+            return Proposal(Observation(), known=False, classes=("deep",), why="the arguments are nested too deep")
         self._trial = _Trial(action, proposal, after)
         return proposal
 
@@ -132,7 +138,8 @@ class McpKernel:
         place = self._place(turn.action.name)
         if place is not None:
             after = self._state.fork(place[0])
-            after.servers[place[0]].observe(place[1], turn.action.arguments, seen)
+            with suppress(RecursionError):
+                after.servers[place[0]].observe(place[1], turn.action.arguments, seen)
             self._state = after.settled()
 
     # --- views
@@ -143,13 +150,16 @@ class McpKernel:
         if place is None:
             return {}
         name, tool = place
-        found = self._state.servers[name].footprint(tool, action.arguments)
+        try:
+            found = self._state.servers[name].footprint(tool, action.arguments)
+        except RecursionError:
+            return None
         return None if found is None else {"server": self.state.servers[name].kind if name else name, **found}
 
     def describe(self) -> JsonDict:
         """The state of every server."""
         servers = {name or "others": server.describe() for name, server in self._state.servers.items()}
-        return {"clock": self._state.host.clock.isoformat(), "servers": servers}
+        return {"clock": self._state.host.clock.isoformat(), "servers": _clipped(servers)}
 
     # --- copies
 
@@ -196,6 +206,19 @@ class McpKernel:
         self._trial = None
         for server in self._state.servers.values():
             server.close()
+
+
+def _clipped(value: Any, depth: int = 0) -> Any:
+    """A view of bounded size: long texts and lists are cut."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+    if depth > _DEEPEST:
+        return "..."
+    if isinstance(value, dict):
+        return {key[:_LONGEST]: _clipped(one, depth + 1) for key, one in list(value.items())[:_WIDEST]}
+    if isinstance(value, list | tuple):
+        return [_clipped(one, depth + 1) for one in value[:_WIDEST]]
+    return value
 
 
 def _moved(server: ServerKernel, host: Host) -> ServerKernel:

@@ -73,7 +73,10 @@ class Unknown:
 
 
 class Missing(StrictUndefined):
-    """A record or field that is known not to be there: it equals nothing, and any other use but `is defined` breaks."""
+    """A record or field that is known not to be there.
+
+    It equals nothing and is neither less nor more than anything; any other use but `is defined` breaks.
+    """
 
     __slots__ = ()
 
@@ -83,6 +86,10 @@ class Missing(StrictUndefined):
     def __ne__(self, other: object) -> bool:  # type: ignore[override]
         return not self == other
 
+    def _never(self, other: object) -> bool:
+        return False
+
+    __lt__ = __le__ = __gt__ = __ge__ = _never  # type: ignore[assignment]
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from worldline.domains.comparing import compare
 from worldline.domains.tools.collections import CollectionsSpec
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
@@ -63,7 +64,7 @@ class ServerAlone:
         assert self._trial is not None
         told, settled = self._trial[1].observation, turn.observation
         agrees = settled.is_error is None or bool(told.is_error) == settled.is_error
-        if self._trial[1].known and told.text == settled.text and agrees:
+        if self._trial[1].known and agrees and compare(told, settled).exact:
             self.accept()
             return
         self.reject()

@@ -24,7 +24,7 @@ from worldline.kernels.tools.collections.expressions import (
 )
 from worldline.kernels.tools.collections.machine import Machine
 from worldline.kernels.tools.collections.operations import Call, Outcome, key_of, operate
-from worldline.kernels.tools.collections.state import State
+from worldline.kernels.tools.collections.state import State, read_key
 from worldline.kernels.tools.collections.stores import Key, StoreView, as_key
 from worldline.types import JsonDict, Observation, ToolSpec, WorldSpec
 
@@ -87,14 +87,11 @@ class CollectionServer:
         except (UnknownError, BrokenError) as exc:
             outcome = None
             why = str(exc)
-        read = self._state.read(tool, arguments)
-        if read is not None and not rule.changes and (outcome is None or outcome.guess):
-            self._state = self._state.ticked("" if read.error else tool)
-            answer = Observation.from_text(read.answer, is_error=read.error)
-            return Proposal(answer, known=True, classes=("recorded",), why="the same call was recorded")
+        if (said := self._recorded(tool, arguments, rule, outcome)) is not None:
+            return said
         if outcome is None:
             self._state = self._doubted(rule, tool).ticked()
-            return Proposal(self._guess(tool), known=False, classes=("unknown",), why=why)
+            return Proposal(self._guess(tool, rule), known=False, classes=("unknown",), why=why)
         style = rule.json_style or self._spec.json_style
         text = outcome.answer if isinstance(outcome.answer, str) else style_text(outcome.answer, style)
         self._state = outcome.state.ticked("" if outcome.error else tool)
@@ -109,6 +106,20 @@ class CollectionServer:
             details=outcome.extra,
         )
 
+    def _recorded(self, tool: str, arguments: Arguments, rule: ToolRule, outcome: Outcome | None) -> Proposal | None:
+        """What was seen of the same call: a refusal since which nothing changed, or an answer of a tool that reads."""
+        refused = self._state.refusals.get(read_key(tool, arguments))
+        if refused is not None:
+            self._state = self._state.ticked()
+            seen = Observation.from_text(refused, is_error=True)
+            return Proposal(seen, known=True, classes=("refused again",), why="the same call was refused before")
+        read = self._state.read(tool, arguments)
+        if read is None or rule.changes or (outcome is not None and not outcome.guess):
+            return None
+        self._state = self._state.ticked("" if read.error else tool)
+        seen = Observation.from_text(read.answer, is_error=read.error)
+        return Proposal(seen, known=True, classes=("recorded",), why="the same call was recorded")
+
     def observe(self, tool: str, arguments: Arguments, observation: Observation) -> None:
         """Follow a call whose answer was another one."""
         rule = self._spec.tools.get(tool, _NOTHING)
@@ -116,12 +127,15 @@ class CollectionServer:
         if rule.operation == "shell" and self._machine is not None:
             self._observe_run(tool, rule, arguments, observation)
             return
-        value = _parsed(observation.text)
         if not error:
             self._latest = {**self._latest, tool: observation.text}
-            self._follow(tool, arguments, rule, value, observation.text)
-        elif rule.operation in ("read", "update", "delete"):
-            self._follow_refusal(tool, arguments, rule, observation.text)
+            self._follow(tool, arguments, rule, _parsed(observation.text), observation.text)
+            if self._may_change(rule):
+                self._state = self._state.after_change()
+        else:
+            if rule.operation in ("read", "update", "delete"):
+                self._follow_refusal(tool, arguments, rule, observation.text)
+            self._state = self._state.with_refusal(tool, arguments, observation.text)
         if not rule.changes and self._plain(rule):
             self._state = self._state.with_read(tool, arguments, observation.text, error)
         self._state = self._state.ticked("" if error else tool)
@@ -205,7 +219,7 @@ class CollectionServer:
     def _outcome(self, tool: str, arguments: Arguments, rule: ToolRule) -> Outcome:
         known = self._tools.get(tool)
         if known is None and tool not in self._spec.tools:
-            if not self._tools:
+            if not self._tools or not self._spec.check_arguments:
                 raise UnknownError(f"nothing is known of a tool {tool}")
             refused = render(self._spec.messages.unknown_tool, {"tool": tool, "args": dict(arguments)})
             return Outcome(refused, self._state, error=True, kind="refused", why="there is no such tool")
@@ -246,17 +260,22 @@ class CollectionServer:
         return Outcome(answer, state, case.error, kind, why, writes, case.guess, {"case": number})
 
     def _after(self, rule: ToolRule, state: State) -> State:
-        return state.doubting(rule.doubts) if rule.doubts else state
+        """What stands after a call that went well."""
+        state = state.doubting(rule.doubts) if rule.doubts else state
+        return state.after_change() if self._may_change(rule) else state
 
     def _doubted(self, rule: ToolRule, tool: str) -> State:
         """What stands after a call of which nothing could be told."""
-        if rule.changes is False or self._reads_only(rule):
+        if not self._may_change(rule):
             return self._state
         if rule.changes is None and not rule.cases and rule.operation is None and not rule.doubts:
             return self._state.doubting(None)
         touched = {effect.store for case in rule.cases for effect in case.effects}
         named = (rule.store,) if isinstance(rule.store, str) else rule.store
         return self._state.doubting((*rule.doubts, *touched, *(n for n in named if n)))
+
+    def _may_change(self, rule: ToolRule) -> bool:
+        return rule.changes is not False and not self._reads_only(rule)
 
     @staticmethod
     def _reads_only(rule: ToolRule) -> bool:
@@ -267,8 +286,10 @@ class CollectionServer:
         """Whether an observed answer may be given again to the same call: nothing tells more of it."""
         return rule.changes is False and rule.operation is None
 
-    def _guess(self, tool: str) -> Observation:
-        """What the tool answered last, or ever."""
+    def _guess(self, tool: str, rule: ToolRule) -> Observation:
+        """What the rule says, or what the tool answered last, or ever."""
+        if rule.otherwise is not None:
+            return Observation.from_text(rule.otherwise.answer, is_error=rule.otherwise.error)
         if tool in self._latest:
             return Observation.from_text(self._latest[tool], is_error=False)
         found = next((read for read in self._spec.reads if read.tool == tool and not read.error), None)
@@ -277,7 +298,7 @@ class CollectionServer:
     def _follow(self, tool: str, arguments: Arguments, rule: ToolRule, value: Any, text: str) -> None:
         names = self._names(arguments, rule, tool)
         before = self._state
-        if not self._reads_only(rule) and rule.changes is not False:
+        if self._may_change(rule):
             self._state = self._followed_change(rule, names, value if value is not None else text, tool)
         plain = rule.answer is None and not rule.harvest
         if rule.operation in ("read", "create", "update") and plain and isinstance(value, dict):

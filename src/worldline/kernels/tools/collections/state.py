@@ -28,6 +28,8 @@ class State:
     reads: Mapping[tuple[str, str], RecordedRead | None] = field(default_factory=dict)
     """Recorded answers of the session itself; None: what was recorded does not stand any more."""
     calls: int = 0
+    refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """What was refused since something last changed: it would be refused alike."""
     made: Mapping[str, int] = field(default_factory=dict)
     """Calls of each tool that went well."""
 
@@ -54,6 +56,14 @@ class State:
         """Return the state with an answer recorded."""
         read = RecordedRead(tool=tool, arguments=dict(arguments), answer=answer, error=error)
         return replace(self, reads={**self.reads, read_key(tool, arguments): read})
+
+    def with_refusal(self, tool: str, arguments: Mapping[str, Any], text: str) -> State:
+        """Return the state with a refusal noted."""
+        return replace(self, refusals={**self.refusals, read_key(tool, arguments): text})
+
+    def after_change(self) -> State:
+        """Return the state after something may have changed: what was refused may be so no more."""
+        return replace(self, refusals={}) if self.refusals else self
 
     def ticked(self, made: str = "") -> State:
         """Return the state after one more call; `made`: the tool whose call went well."""
@@ -89,6 +99,7 @@ class State:
             ],
             "calls": self.calls,
             "made": dict(self.made),
+            "refusals": [[list(key), text] for key, text in self.refusals.items()],
         }
 
     def loaded(self, data: JsonDict) -> State:
@@ -103,4 +114,6 @@ class State:
             (str(key[0]), str(key[1])): None if read is None else RecordedRead.model_validate(read)
             for key, read in data["reads"]
         }
-        return replace(self, stores=stores, reads=reads, calls=int(data["calls"]), made=dict(data["made"]))
+        refusals = {(str(key[0]), str(key[1])): str(text) for key, text in data["refusals"]}
+        made = {str(tool): int(count) for tool, count in data["made"].items()}
+        return replace(self, stores=stores, reads=reads, calls=int(data["calls"]), made=made, refusals=refusals)

@@ -12,12 +12,10 @@ LONGEST = 65_536
 
 _MOST = 1000
 """Alternatives that braces are expanded to."""
+_MOST_GROUPS, _MOST_STARS = 2, 3
+"""In a name with `+(...)` and the like, whose alternatives may have to be tried in many ways."""
 _MAGIC = "[^/]*?"
 _BRACE_RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
-_CLASSES = {
-    "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "ascii": r"\x00-\x7f", "blank": r" \t", "digit": "0-9",
-    "lower": "a-z", "upper": "A-Z", "word": r"\w", "space": r"\s", "xdigit": "0-9A-Fa-f",
-}  # fmt: skip
 
 
 class _Unreadable(Exception):
@@ -42,10 +40,7 @@ def matches(path: str, pattern: str) -> bool | None:
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> tuple[bool, tuple[re.Pattern[str], ...]]:
     bare = pattern.lstrip("!")
-    count = len(pattern) - len(bare)
-    if count and bare.startswith("("):
-        bare, count = "!" + bare, count - 1
-    return bool(count % 2), tuple(re.compile(_whole(one), re.DOTALL) for one in _expand(bare))
+    return bool((len(pattern) - len(bare)) % 2), tuple(re.compile(_whole(one), re.DOTALL) for one in _expand(bare))
 
 
 # --- braces
@@ -142,9 +137,13 @@ def _range(span: re.Match[str]) -> list[str]:
 def _whole(pattern: str) -> str:
     """Regular expression of a pattern without braces."""
     parts = re.split(r"/+", pattern)
+    if len(parts) > 1 and parts[-1] == ".":
+        raise _Unreadable
     while "." in parts[1:]:
         parts.remove(".") if parts[0] != "." else parts.pop(parts.index(".", 1))
     if ".." in parts:
+        raise _Unreadable
+    if parts.count("**") > _MOST_STARS:
         raise _Unreadable
     kept = [part for place, part in enumerate(parts) if part != "**" or parts[place - 1 : place] != ["**"]]
     text = ""
@@ -169,36 +168,52 @@ def _names() -> str:
 def _segment(part: str) -> str:
     if part == "":
         return ""
-    body, magic = _translate(part)
+    body, magic = _translate(part, last=True)
     guard = r"(?!\.{1,2}(?:/|$))" if magic and not part.startswith(".") else ""
     some = "(?=[^/])" if magic else ""
     return guard + some + body
 
 
-def _translate(part: str) -> tuple[str, bool]:
-    """Regular expression of one name, and whether it holds anything but plain letters."""
-    text, place, magic = "", 0, False
+def _translate(part: str, *, last: bool = False) -> tuple[str, bool]:
+    """Regular expression of one name, and whether it holds anything but plain letters.
+
+    Stars are tried at one place only, which is enough where no group stands behind them: what follows a star is taken
+    at its first place, what follows the last one at the end. So no pattern takes long.
+    """
+    chunks, place, magic, groups = [""], 0, False, 0
     while place < len(part):
         char = part[place]
         if char in "?*+@!" and part[place + 1 : place + 2] == "(":
             found, place = _extended(part, place)
-            text, magic = text + found, True
+            groups, magic = groups + 1, True
+            chunks[-1] += found
             continue
         place += 1
         if char == "*":
-            while part[place : place + 1] == "*":
+            while part[place : place + 1] == "*" and part[place + 1 : place + 2] != "(":
                 place += 1
-            text, magic = text + _MAGIC, True
+            chunks.append("")
+            magic = True
         elif char == "?":
-            text, magic = text + "[^/]", True
+            chunks[-1] += "[^/]"
+            magic = True
         elif char == "[":
             found, place = _brackets(part, place)
-            text, magic = text + found, magic or found != re.escape("[")
+            chunks[-1] += found
+            magic = magic or found != re.escape("[")
         elif char == "\\" and place < len(part):
-            text, place = text + re.escape(part[place]), place + 1
+            chunks[-1] += re.escape(part[place])
+            place += 1
         else:
-            text += re.escape(char)
-    return text, magic
+            chunks[-1] += re.escape(char)
+    if len(chunks) == 1:
+        return chunks[0], magic
+    if groups or not last:
+        if groups > _MOST_GROUPS or len(chunks) > _MOST_STARS:
+            raise _Unreadable
+        return _MAGIC.join(chunks), magic
+    middle = "".join(f"(?>{_MAGIC}{chunk})" for chunk in chunks[1:-1])
+    return f"{chunks[0]}{middle}[^/]*{chunks[-1]}(?=/|$)", magic
 
 
 def _extended(part: str, place: int) -> tuple[str, int]:
@@ -219,6 +234,8 @@ def _extended(part: str, place: int) -> tuple[str, int]:
     else:
         return re.escape(part[place : place + 2]), place + 2
     body = "|".join(_translate(option)[0] for option in options)
+    if any("(" in option for option in options):
+        raise _Unreadable
     if kind == "!":
         rest = _translate(part[position + 1 :])[0]
         return f"(?:(?!(?:{body}){rest}(?:/|$))[^/]*?)", position + 1
@@ -235,11 +252,9 @@ def _brackets(part: str, place: int) -> tuple[str, int]:
         if char == "]" and not first:
             body = ("^/" if negated else "") + ranges
             return (f"[{body}]" if ranges else "(?!)", place + 1)
-        named = re.match(r"\[:(\w+):\]", part[place:])
-        if named is not None and named[1] in _CLASSES:
-            ranges += _CLASSES[named[1]]
-            place += named.end()
-        elif char == "\\" and place + 1 < len(part):
+        if part.startswith("[:", place):
+            raise _Unreadable
+        if char == "\\" and place + 1 < len(part):
             ranges += re.escape(part[place + 1])
             place += 2
         elif part[place + 1 : place + 2] == "-" and part[place + 2 : place + 3] not in ("", "]"):

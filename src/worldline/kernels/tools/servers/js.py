@@ -25,7 +25,7 @@ SAFE_INTEGER = 2**53 - 1
 
 _BLANK = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _TRIM = re.compile(f"^[{_BLANK}]+|[{_BLANK}]+$")
-_DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+_DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _RADIX = re.compile(r"0(?:[xX]([0-9a-fA-F]+)|[oO]([0-7]+)|[bB]([01]+))")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPED = re.compile(r'["\\\x00-\x1f\ud800-\udfff]')
@@ -179,6 +179,9 @@ def _quoted(text: str) -> str:
 
 
 _ORDER = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789"
+_EXPANDED = str.maketrans({"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o\u0338", "Ø": "O\u0338"})
+_ACCENTS = {char: place for place, char in enumerate("\u0301\u0300\u0306\u0302\u030c\u030a\u0308\u0303\u0307\u0338", 1)}
+"""Combining marks in the order of their weights."""
 _PLACES = {char: place for place, char in enumerate(_ORDER, 10)}
 
 
@@ -191,9 +194,9 @@ def collation_key(text: str) -> tuple[tuple[tuple[int, int], ...], tuple[int, ..
     letters: list[tuple[int, int]] = []
     accents: list[int] = []
     cases: list[bool] = []
-    for char in unicodedata.normalize("NFD", text):
+    for char in unicodedata.normalize("NFD", text.translate(_EXPANDED)):
         if unicodedata.combining(char) and letters:
-            accents[-1] = accents[-1] * 0x11000 + ord(char)
+            accents[-1] = accents[-1] * 0x11000 + _ACCENTS.get(char, ord(char))
             continue
         if unicodedata.category(char) == "Cc" and char not in "\t\n\v\f\r\x85":
             continue

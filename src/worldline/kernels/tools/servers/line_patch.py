@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from worldline.kernels.tools.servers.replies import Unsure
+
 __all__ = ["file_patch"]
 
 _CONTEXT = 4
+_MOST_CHANGES = 1500
+"""Changed lines up to which the diff is computed; the time grows with their square."""
 _BAR = "=" * 67
 
 
@@ -28,7 +32,11 @@ class _Path:
 
 
 def file_patch(name: str, old: str, new: str) -> str:
-    """Return the patch between two versions of a file."""
+    """Return the patch between two versions of a file.
+
+    Raises:
+        Unsure: They differ too much for that.
+    """
     head = [f"Index: {name}", _BAR, f"--- {name}\toriginal", f"+++ {name}\tmodified"]
     return "\n".join([*head, *_hunks(_steps(_lines(old), _lines(new)))]) + "\n"
 
@@ -51,6 +59,8 @@ def _steps(old: Sequence[str], new: Sequence[str]) -> list[_Step]:
     best: dict[int, _Path | None] = {0: start}
     lowest, highest = -len(new) - len(old), len(new) + len(old)
     for cost in range(1, len(old) + len(new) + 1):
+        if cost > _MOST_CHANGES:
+            raise Unsure("too many lines differ")
         for diagonal in range(max(lowest, -cost), min(highest, cost) + 1, 2):
             path = _branch(best, diagonal, len(old), len(new))
             best[diagonal] = path

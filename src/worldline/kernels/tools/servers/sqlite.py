@@ -61,6 +61,8 @@ class SqliteKernel(ListServer):
         """Tables of which something is not known; `*` for all."""
         self._seen: dict[str, str] = {}
         """Answers of reads that could not be computed, until the next write."""
+        self._listed: tuple[str, ...] | None = None
+        """Names of all tables as they were last seen, where some are not declared."""
 
     # --- calls
 
@@ -73,17 +75,37 @@ class SqliteKernel(ListServer):
         if refused:
             return told(refused, f"{name} refused")
         seen = self._seen.get(_key(tool, value))
+        if tool == "list_tables" and self._listed is not None:
+            seen = str([{"name": name} for name in self._listed])
         if seen is not None:
             return told(seen, f"{name} seen", why="the same call was answered so before")
+        before = self._tables()
         ran = run_query(self._database, _query(tool, value), self.host.clock)
         self._database = ran.database
+        self._wrote(ran, before)
         text = ran.error or ("Table created successfully" if tool == "create_table" else str(ran.rows))
         why = self._doubt(tool, ran)
         if why:
             raise Unsure(why, text)
-        if ran.writes:
-            self._seen = {}
         return told(text, f"{name} error" if ran.error else name, writes=tuple(sorted(ran.writes)))
+
+    def _tables(self) -> list[str]:
+        return [str(row["name"]) for row in self._rows(_TABLES)] if self._listed is not None else []
+
+    def _wrote(self, ran: Ran, before: list[str]) -> None:
+        """Forget what was seen of the tables that were written, and keep the list of tables."""
+        if not ran.writes or ran.error:
+            return
+        views = self._rows("SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')")
+        named = [name for name in ran.writes if name and not name.startswith("sqlite_")]
+        if views or not named:
+            self._seen = {}
+        self._seen = {key: text for key, text in self._seen.items() if not any(name in key.lower() for name in named)}
+        if self._listed is not None:
+            now = self._tables()
+            gone = set(before) - set(now)
+            kept = [name for name in self._listed if name not in gone]
+            self._listed = (*kept, *(name for name in now if name not in self._listed))
 
     def _doubt(self, tool: str, ran: Ran) -> str:
         """Why the answer is not sure; empty where it is."""
@@ -119,24 +141,26 @@ class SqliteKernel(ListServer):
             return
         self._seen = {**dict(list(self._seen.items())[-_MOST_SEEN:]), _key(tool, value): text}
         if tool == "list_tables" and not self._whole:
-            ours = [str(row["name"]) for row in self._rows(_TABLES)]
-            listed = _NAME.findall(text)
-            self._whole = sorted(ours) == sorted(listed)
+            self._listed = tuple(_NAME.findall(text))
+            if sorted(self._tables()) == sorted(self._listed):
+                self._whole, self._listed = True, None
 
     def _follow_write(self, tool: str, value: str, text: str) -> None:
-        self._seen = {}
         if text.startswith(("Database error: ", "Error: ")):
             return
+        before = self._tables()
         try:
             ran = run_query(self._database, _query(tool, value), self.host.clock)
         except Unsure:
-            self._tainted = frozenset({"*"})
+            self._tainted, self._seen = frozenset({"*"}), {}
             return
         self._database = ran.database
+        self._wrote(ran, before)
         foreseen = "Table created successfully" if tool == "create_table" else str(ran.rows)
         if ran.error:
             named = re.findall(r"\b(?:INTO|UPDATE|FROM|TABLE)\s+[\"`\[]?(\w+)", value, re.I)
             self._tainted |= {name.lower() for name in named} or {"*"}
+            self._seen = {}
         elif foreseen != text or ran.doubts:
             self._tainted |= {name for name in ran.writes if not name.startswith("sqlite_")} or {"*"}
 
@@ -157,13 +181,15 @@ class SqliteKernel(ListServer):
         """Share the bytes, which are never changed in place."""
         twin = object.__new__(SqliteKernel)
         twin.host, twin._database, twin._whole = self.host, self._database, self._whole
-        twin._tainted, twin._seen = self._tainted, self._seen
+        twin._tainted, twin._seen, twin._listed = self._tainted, self._seen, self._listed
         return twin
 
     def dump(self) -> JsonDict:
         """Return the database and what is not known of it."""
         data = base64.b64encode(self._database).decode()
-        return {"database": data, "whole": self._whole, "tainted": sorted(self._tainted), "seen": self._seen}
+        listed = None if self._listed is None else list(self._listed)
+        found = {"database": data, "whole": self._whole, "tainted": sorted(self._tainted), "seen": self._seen}
+        return {**found, "listed": listed}
 
     def load(self, data: JsonDict) -> None:
         """Take a database."""
@@ -171,6 +197,7 @@ class SqliteKernel(ListServer):
             self._database = base64.b64decode(data["database"], validate=True)
             self._whole, self._tainted = bool(data["whole"]), frozenset(data["tainted"])
             self._seen = {str(key): str(text) for key, text in data["seen"].items()}
+            self._listed = None if data["listed"] is None else tuple(map(str, data["listed"]))
         except (KeyError, TypeError, ValueError, AttributeError) as exc:
             raise KernelError("damaged state of a sqlite server") from exc
 

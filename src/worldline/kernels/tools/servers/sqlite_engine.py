@@ -116,8 +116,7 @@ def _run(connection: sqlite3.Connection, query: str, ran: Ran) -> None:
             raise Unsure("the query runs longer than the kernel lets it") from exc
         if text in ("not authorized", "string or blob too big", "database or disk is full"):
             raise Unsure(f"the query is not simulated: {text}") from exc
-        only = "You can only execute one statement at a time"
-        ran.error = f"Error: {only}." if text.startswith(only) else f"Database error: {text}"
+        ran.error = f"Database error: {text}"
     except sqlite3.Warning as exc:
         ran.error = f"Error: {exc}"
     except (ValueError, OverflowError, UnicodeError, MemoryError) as exc:

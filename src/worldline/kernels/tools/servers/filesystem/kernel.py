@@ -131,10 +131,9 @@ class FilesystemKernel(NodeServer):
         real = self._real(value["path"])
         before = unix_lines(reading.read_bytes(self.tree, real).decode("utf-8", "replace"))
         after = apply_edits(before, value["edits"])
-        shown = fenced_patch(real, before, after)
         if not value["dryRun"]:
             self.tree.write(real, after.encode())
-        return shown
+        return fenced_patch(real, before, after)
 
     def _create_directory(self, value: Mapping[str, Any]) -> str:
         real = self._real(value["path"])

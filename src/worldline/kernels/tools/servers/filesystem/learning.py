@@ -23,8 +23,16 @@ _MISSING = re.compile(r"ENOENT: no such file or directory, (open|stat|scandir) '
 
 
 def follow(host: Host, paths: Paths, tool: str, value: Mapping[str, Any], seen: Observation) -> None:
-    """Let the files follow an answer."""
+    """Let the files follow an answer; where it went well, nothing that is not known stood in the way."""
     tree = host.tree
+    tree.lenient = not seen.is_error
+    try:
+        _follow(tree, paths, tool, value, seen)
+    finally:
+        tree.lenient = False
+
+
+def _follow(tree: Tree, paths: Paths, tool: str, value: Mapping[str, Any], seen: Observation) -> None:
     if seen.is_error:
         _refused(tree, paths, tool, value, seen.text)
         return

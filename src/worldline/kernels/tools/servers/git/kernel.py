@@ -18,7 +18,6 @@ from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.tools.base import Arguments
 from worldline.kernels.tools.servers.git.dates import plain_date
 from worldline.kernels.tools.servers.git.declared import make_repository
-from worldline.kernels.tools.servers.git.learning import follow
 from worldline.kernels.tools.servers.git.revisions import bad_name, check_ref_name, resolve
 from worldline.kernels.tools.servers.git.running import command, context, run_git
 from worldline.kernels.tools.servers.git.showing import log_entry, show_object
@@ -45,6 +44,7 @@ _NO_COMMIT = (
     "Cmd('git') failed due to: exit code(128)\n  cmdline: git checkout {0}\n"
     "  stderr: 'fatal: Cannot switch branch to a non-commit '{0}''"
 )
+_CHANGING = frozenset({"git_add", "git_commit", "git_reset", "git_create_branch", "git_checkout"})
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
 
 
@@ -337,13 +337,23 @@ class GitKernel(PythonServer):
         except (ToolFailed, Unknown):
             return
         text, failed = observation.text, bool(observation.is_error)
-        if tool in ("git_add", "git_commit", "git_reset", "git_create_branch", "git_checkout"):
+        if tool in _CHANGING:
             self._seen = {}
-            if not failed and not follow(self.host, place, tool, value, text):
+            if not failed and self._repeated(tool, place, value) != text:
                 self._tainted |= {place}
             return
         prefix = f"Error executing tool {tool}: "
         self._seen = {**self._seen, _key(tool, value): (text.removeprefix(prefix), failed)}
+
+    def _repeated(self, tool: str, place: str, value: Any) -> str | None:
+        """Make a change that went well in reality; what it says here, None where it cannot be made."""
+        self.host.tree.lenient = True
+        try:
+            return self._tool(tool)(place, value)
+        except (ToolFailed, Crashed, Unknown, Failure, OSError):
+            return None
+        finally:
+            self.host.tree.lenient = False
 
     def footprint(self, tool: str, arguments: Arguments) -> Mapping[str, str] | None:
         """What the repository holds, and its working tree."""
