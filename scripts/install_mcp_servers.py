@@ -20,16 +20,20 @@ from pathlib import Path
 PYTHON = Path("/usr/bin/python3")
 VENVS = {
     "python": [
-        "mcp>=2,<3",
-        "mcp-server-time==2026.10.19",
-        "mcp-server-git==2026.10.19",
-        "mcp-server-fetch==2026.10.24",
+        *["mcp==2.3.0", "mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24"],
+        # what shapes answers: words of errors, time zones, diffs, pages as Markdown
+        *["pydantic==2.14.4", "tzdata==2026.6", "GitPython==3.2.1", "httpx==0.28.1", "markdownify==1.2.3"],
+        *["readabilipy==0.3.0", "beautifulsoup4==4.15.0", "html5lib==1.1", "lxml==6.1.3"],
     ],
-    "python1": ["mcp<2", "mcp-server-sqlite==2025.4.25", "mcp-server-duckdb==1.1.0"],  # these break with mcp 2
+    "python1": [  # these two break with mcp 2
+        *["mcp==1.30.0", "mcp-server-sqlite==2025.4.25", "mcp-server-duckdb==1.1.0"],
+        *["duckdb==2.0.1", "jsonschema==4.26.0"],
+    ],
 }
 NODE = [
-    f"@modelcontextprotocol/server-{name}@2026.8.31"
-    for name in ("filesystem", "memory", "everything", "sequential-thinking")
+    *(f"@modelcontextprotocol/server-{name}@2026.8.31" for name in ("filesystem", "memory", "everything")),
+    "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
+    *["@modelcontextprotocol/sdk@1.32.2", "zod@4.6.7", "diff@8.0.4", "minimatch@10.2.6"],
 ]
 
 
@@ -56,9 +60,8 @@ def _default() -> Path:
     given = os.environ.get("WORLDLINE_MCP_HOME")
     if given:
         return Path(given)
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("worldline")) / "mcp-servers"
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local/share") / "worldline" / "mcp-servers"
 
 
 def _install_node(place: Path) -> None:
