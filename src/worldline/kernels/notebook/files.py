@@ -77,6 +77,9 @@ class MemoryFiles:
         self.gone = set(known)
         self.written: set[str] = set()
         """Paths that were changed."""
+        self.guessed: dict[str, str] = {}
+        """What was answered without being known, by path: one line each, for people."""
+        self._asked: str | None = None
         self._complete, self._now = complete, now
 
     def read(self, path: str) -> bytes:
@@ -87,6 +90,8 @@ class MemoryFiles:
 
     def write(self, path: str, data: bytes) -> None:
         path = self._resolve(path)
+        if self._asked == path:  # opening a file anew asks first, but does the same whether it is there or not
+            self.guessed.pop(path, None)
         known = self.nodes.get(path)
         if known is not None and known.kind == "directory":
             raise _fail(errno.EISDIR, path)
@@ -102,7 +107,9 @@ class MemoryFiles:
         self.write(path, before + data)
 
     def stat(self, path: str, *, follow: bool = True) -> Node:
-        node = self._node(self._resolve(path) if follow else self._tidy(path))
+        place = self._resolve(path) if follow else self._tidy(path)
+        self._asked = None if place in self.guessed else place
+        node = self._node(place, content=False)
         if node.kind == "directory":
             children = sum(self.nodes[child].kind == "directory" for child in self._children(self._tidy(path)))
             return replace(node, nlink=2 + children)
@@ -112,8 +119,10 @@ class MemoryFiles:
         path = self._resolve(path)
         if self._node(path).kind != "directory":
             raise _fail(errno.ENOTDIR, path)
-        if not self._complete or not path.startswith(_OPEN):
+        if not path.startswith(_OPEN):
             raise PythonUnknown(f"not everything in {path} is known")
+        if not self._complete:
+            self.guessed[path] = f"not everything in {path} is known"
         return [posixpath.basename(child) for child in self._children(path)]
 
     def mkdir(self, path: str, mode: int = 0o755) -> None:
@@ -129,7 +138,7 @@ class MemoryFiles:
         if node.kind == "directory" and self._children(path):
             raise _fail(errno.ENOTEMPTY, path)
         if node.kind == "directory" and not self._complete:
-            raise PythonUnknown(f"not everything in {path} is known")
+            self.guessed[path] = f"not everything in {path} is known"
         self._enter(path)
         del self.nodes[path]
         self.gone.add(path)
@@ -200,11 +209,11 @@ class MemoryFiles:
             name for name in self.nodes if name.startswith(start) and "/" not in name[len(start) :] and name != start
         ]
 
-    def _node(self, path: str) -> Node:
+    def _node(self, path: str, *, content: bool = True) -> Node:
         node = self.nodes.get(path)
         if node is not None:
-            if node.doubtful:
-                raise PythonUnknown(f"the content of {path} is not known")
+            if node.doubtful and content:
+                self.guessed[path] = f"the content of {path} is not known"
             return node
         self._absent(path)
         parent = posixpath.dirname(path)
@@ -214,7 +223,7 @@ class MemoryFiles:
         raise _fail(errno.ENOENT, path)
 
     def _absent(self, path: str) -> bool:
-        """Whether a path does not exist; raises PythonUnknown where that cannot be told."""
+        """Whether a path does not exist; a guess inside an open home, PythonUnknown elsewhere."""
         if path in self.nodes:
             return False
         if path in self.gone:
@@ -222,7 +231,7 @@ class MemoryFiles:
         if not path.startswith(tuple(f"{place}/" for place in _OPEN)):
             raise PythonUnknown(f"whether {path} exists is not known")
         if not self._complete:
-            raise PythonUnknown(f"whether {path} exists is not known")
+            self.guessed[path] = f"whether {path} exists is not known"
         return True
 
     def _enter(self, path: str) -> None:

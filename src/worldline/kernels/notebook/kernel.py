@@ -140,7 +140,7 @@ class NotebookKernel:
         if result.slept >= self.state.timeout:
             return self._late(("late",)), self._restarted(files.nodes, frozenset(files.gone))
         self._live = after.cells
-        doubts = list(result.doubts)
+        doubts = [*result.doubts, *files.guessed.values()]
         if self.state.clock is None and _uses_clock(cell.source):
             doubts.append("the time is not known")
         proposal = Proposal(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from worldline.domains.database.state import DatabaseState
 from worldline.domains.database.tool import DatabaseTool, DuckEngine, Engine, SqlError, SqliteEngine, Trace
+from worldline.domains.terminal.state import DEFAULT_CLOCK
 from worldline.errors import KernelError
 from worldline.kernels.sql.clock import install_clock, tells_time
 from worldline.kernels.sql.learning import ROWS, SCHEMA
@@ -144,9 +145,9 @@ class Machine:
         self._engine = engine
 
     def _watch_clock(self, text: str) -> None:
-        clock = self._start.state.clock
-        if not self._clocked and clock is not None and self._start.state.engine == "sqlite" and tells_time(text):
-            install_clock(self._sqlite, clock)
+        state = self._start.state
+        if not self._clocked and state.engine == "sqlite" and tells_time(text):
+            install_clock(self._sqlite, state.clock or DEFAULT_CLOCK)
             self._clocked = True
 
     def _copyable(self, calls: Sequence[Call]) -> bool:

@@ -208,7 +208,7 @@ def _changed(tree: ast.AST) -> set[str]:
             base: ast.AST = node
             while isinstance(base, ast.Attribute | ast.Subscript | ast.Call):
                 base = base.func if isinstance(base, ast.Call) else base.value
-            if isinstance(base, ast.Name) and base.id not in imports.MODULES:
+            if isinstance(base, ast.Name) and base.id not in imports.MODULES and base.id not in builtin_names.BUILTINS:
                 found.add(base.id)
     return found
 
