@@ -124,6 +124,15 @@ def test_trajectories_without_secrets_are_left_alone() -> None:
     assert masker.masked == 0
 
 
+def test_an_argument_that_is_called_raw_is_no_base64() -> None:
+    action = Action(name="fetch", arguments={"raw": {"value": True, "note": f"token {GITHUB}"}})
+    turn = Turn(action=action, observation=Observation(text="no"))
+    item = Trajectory(source=Source.OBSERVED, world=WorldSpec(domain="mcp"), turns=(turn,))
+    masked = SecretMasker().mask(item).turns[0].action.arguments["raw"]
+    assert masked["value"] is True
+    assert masked["note"].startswith("token <secret:")
+
+
 @settings(deadline=None)
 @given(st.text())
 def test_offsets_are_those_of_the_text(text: str) -> None:

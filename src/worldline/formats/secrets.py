@@ -192,8 +192,9 @@ class _Found:
         if isinstance(value, str):
             self._collect_text(value, key)
         elif isinstance(value, dict):
+            observed = value.keys() == Observation.model_fields.keys()
             for name, item in value.items():
-                if name == "raw" and isinstance(item, dict):
+                if observed and name == "raw" and isinstance(item, dict):
                     self.collect([_latin(text) for text in item.values()])
                 else:
                     self.collect(name)
