@@ -26,8 +26,16 @@ __all__ = ["SweEnvironment"]
 
 _PYTHON = "/usr/bin/python3"
 _TOOLS = "/opt/tools"
+_PROGRAM = f"import sys; sys.path.insert(0, '{_TOOLS}'); from worldline.record.swe.box.executor import main; main()"
 _TESTING = "/opt/testing"
 _TESTING_MODULES = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
+_VERSIONS = """
+echo "bash ${BASH_VERSION%%(*}"
+echo "git $(git --version | cut -d' ' -f3)"
+echo "python3 $(python3 --version | cut -d' ' -f2)"
+echo "grep $(grep --version | head -n 1 | cut -d' ' -f4)"
+echo "pytest $(python3 -m pytest --version | cut -d' ' -f2)"
+"""
 _LIMITS = Limits(wall=150.0, output=64 << 10, cpu=120)
 
 
@@ -52,13 +60,13 @@ class SweEnvironment:
         later = surroundings.days_later if state.clock == DEFAULT_CLOCK and "clock" not in world.initial_state else 0
         machine = _with_tools(machine_of(state, state.clock + timedelta(days=later)), surroundings)
         schemas = json.dumps({tool.name: tool.parameters for tool in tools})
-        command = [_PYTHON, "-I", "-B", f"{_TOOLS}/executor.py", state.cwd, state.family, schemas]
+        command = [_PYTHON, "-I", "-B", "-c", _PROGRAM, state.cwd, state.family, schemas]
         self._box = BoxedProgram(
             machine,
             command,
             surroundings=surroundings,
             limits=_LIMITS,
-            folders={_TOOLS: Path(__file__).parent / "box", **_testing_folders()},
+            folders={f"{_TOOLS}/worldline/record/swe/box": Path(__file__).parent / "box", **_testing_folders()},
         )
 
     def __enter__(self) -> Self:
@@ -102,13 +110,12 @@ class SweEnvironment:
 
     def versions(self) -> dict[str, str]:
         """Versions of the programs that answer."""
-        script = (
-            'echo "bash ${BASH_VERSION%%(*}"; echo "git $(git --version | cut -d" " -f3)"; '
-            'echo "python3 $(python3 --version | cut -d" " -f2)"; echo "grep $(grep --version | head -1 | cut -d" " -f4)"'
-        )
-        done: dict[str, Any] = self._box.ask({"setup": script}).data or {}
-        found = dict(line.split(" ", 1) for line in str(done.get("text", "")).splitlines() if " " in line)
-        return {**found, "pytest": importlib.metadata.version("pytest")}
+        return dict(_versions())
+
+    def ask_versions(self) -> dict[str, str]:
+        """Ask the programs of the box for their versions."""
+        done: dict[str, Any] = self._box.ask({"setup": _VERSIONS}).data or {}
+        return dict(line.split(" ", 1) for line in str(done.get("text", "")).splitlines() if " " in line)
 
     def close(self) -> None:
         """End the box."""
@@ -116,9 +123,16 @@ class SweEnvironment:
         self._box.close()
 
 
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    with SweEnvironment(WorldSpec(domain="swe", initial_state={"commit": None}), Surroundings()) as environment:
+        return environment.ask_versions()
+
+
 def _with_tools(machine: TerminalState, around: Surroundings) -> TerminalState:
     """The machine with Python's test runner and the tools' own folder."""
-    script = "#!/usr/bin/python3\nimport sys\n\nfrom pytest import console_main\n\nsys.exit(console_main())\n"
+    (entry,) = importlib.metadata.entry_points(group="console_scripts", name="pytest")
+    script = f"#!/usr/bin/python3\nimport sys\n\nfrom {entry.module} import {entry.attr}\n\nsys.exit({entry.attr}())\n"
     path = f"/usr/local/lib/{_python_name(around.root or Path('/'))}/dist-packages/testing.pth"
     files = {
         path: FileSpec(content=f"{_TESTING}\nimport time; time.perf_counter = time.time\n"),

@@ -1,0 +1,1 @@
+"""The tools of a coding assistant, run for real inside the recorder's box. Imports the standard library only."""
