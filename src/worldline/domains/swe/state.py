@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -48,6 +49,8 @@ class SweState(Frozen):
         default_factory=dict
     )
     """Files beside or instead of the package's: by path relative to the root, or absolute. A bare text is a content."""
+    taken: dict[Annotated[str, AfterValidator(_place)], str] = Field(default_factory=dict)
+    """Files that are those of another shipped package: its name by path relative to the root."""
     removed: tuple[Annotated[str, AfterValidator(_place)], ...] = ()
     """Files of the package that are not there."""
     commit: str | None = "Initial commit"
@@ -66,7 +69,7 @@ class SweState(Frozen):
         """Where a declared path lies."""
         return path if path.startswith("/") else posixpath.join(self.cwd, path)
 
-    def terminal(self, package: dict[str, FileSpec], *, clock: datetime | None = None) -> TerminalState:
+    def terminal(self, package: Mapping[str, FileSpec], *, clock: datetime | None = None) -> TerminalState:
         """The machine that the repository lies on.
 
         Args:

@@ -6,12 +6,29 @@ import posixpath
 import re
 
 from worldline.kernels.repository.tree import Tree
-from worldline.types import Action
+from worldline.types import Action, Observation
 
-__all__ = ["written_by"]
+__all__ = ["READING", "absolute_of", "is_absence", "written_by"]
+
+READING = frozenset({"Read", "read_file"})
+"""Tools that show a file."""
 
 _NUMBERED = re.compile(r" *(\d+)→(.*)")
 _MOST = 2000
+
+
+_ABSENT = re.compile(r"(?:<tool_use_error>)?File (?:does not exist|not found)")
+
+
+def absolute_of(cwd: str, action: Action) -> str:
+    """The absolute path of the file that an action names; empty where it names none."""
+    name = action.arguments.get("file_path") or action.arguments.get("absolute_path")
+    return posixpath.normpath(posixpath.join(cwd, name)) if isinstance(name, str) and name else ""
+
+
+def is_absence(action: Action, seen: Observation) -> bool:
+    """Whether an answer says that the file which an action names is not there."""
+    return bool(seen.is_error) and bool(absolute_of("/", action)) and _ABSENT.match(seen.text) is not None
 
 
 def written_by(tree: Tree, cwd: str, action: Action, text: str) -> dict[str, bytes]:
@@ -21,10 +38,9 @@ def written_by(tree: Tree, cwd: str, action: Action, text: str) -> dict[str, byt
         OSError: As reading a file that was edited does.
     """
     take = action.arguments.get
-    name = take("file_path") or take("absolute_path")
-    if not isinstance(name, str) or not name:
+    path = absolute_of(cwd, action)
+    if not path:
         return {}
-    path = posixpath.normpath(posixpath.join(cwd, name))
     content = None
     if action.name == "Read" and not take("offset") and not take("limit"):
         content = _unnumbered(text)

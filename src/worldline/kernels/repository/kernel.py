@@ -18,7 +18,7 @@ from worldline.kernels.base import Proposal
 from worldline.kernels.repository import editor, envelope, outcomes
 from worldline.kernels.repository.answer import Answer, Refused
 from worldline.kernels.repository.arguments import editor_fault, envelope_fault
-from worldline.kernels.repository.following import written_by
+from worldline.kernels.repository.following import READING, absolute_of, is_absence, written_by
 from worldline.kernels.repository.patterns import Unclear
 from worldline.kernels.repository.searching import grep, search_file_content
 from worldline.kernels.repository.shell import (
@@ -386,13 +386,19 @@ class RepositoryKernel:
                 self._cwd = self.state.cwd if reset or not within(self.state.cwd, place) else place
                 self._stay_inside()
             return
-        if seen.is_error:
-            return
         self._shell.kernel.reject()
         tree = Tree(self._shell.kernel, self.state.cwd)
+        if is_absence(action, seen):
+            self._shell.show(absolute_of(self._cwd, action), None)
+        if seen.is_error:
+            return
         try:
             found = written_by(tree, self._cwd, action, seen.text)
-            self._write(found)
+            if action.name in READING:
+                for path, data in found.items():
+                    self._shell.show(path, data)
+            else:
+                self._write(found)
         except (OSError, Unknown):
             return
         self._seen = {**self._seen, **{path: digest(data) for path, data in found.items()}}

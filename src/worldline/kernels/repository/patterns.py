@@ -88,6 +88,7 @@ _FAULTS = (
     ("unterminated character set", "missing terminating ] for character class"),
     ("nothing to repeat", "quantifier does not follow a repeatable item"),
     ("unbalanced parenthesis", "unmatched closing parenthesis"),
+    ("missing >, unterminated name", "syntax error in subpattern name (missing terminator?)"),
     ("bad escape (end of pattern)", "\\ at end of pattern"),
 )
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import posixpath
 import re
+import shlex
 from dataclasses import dataclass
 
 from worldline.kernels.base import Proposal
@@ -40,6 +42,7 @@ class Envelope:
 
 
 _PYTHON = re.compile(r"(?:(?<=^)|(?<=[;&|(]\s)|(?<=[;&|(])|(?<=&&\s)|(?<=\bthen\s)|(?<=\bdo\s))python(?=\s|$)", re.M)
+_NO_MODULE = re.compile(r"^(?:ModuleNotFoundError|ImportError): ", re.MULTILINE)
 _PYTHON_SAID = re.compile(r"^python3: ", re.MULTILINE)
 
 
@@ -50,7 +53,9 @@ def bash(command: str) -> Action:
 
 def said(command: str, output: str) -> str:
     """Output as the command that was given has it."""
-    return _PYTHON_SAID.sub("python: ", output) if _PYTHON.search(command) else output
+    if not _PYTHON.search(command):
+        return output
+    return _PYTHON_SAID.sub("python: ", output).replace("/usr/bin/python3: ", "/usr/local/bin/python: ")
 
 
 class RepositoryShell:
@@ -76,7 +81,11 @@ class RepositoryShell:
     def propose(self, command: str, directory: str) -> Proposal:
         """Run a command in a directory on a trial state."""
         self._ready(directory)
-        return self.kernel.propose(bash(command))
+        found = self.kernel.propose(bash(command))
+        if found.known and "python" in command and _NO_MODULE.search(found.observation.text):
+            # where modules lie is a matter of settings that the Python kernel does not read
+            return dataclasses.replace(found, known=False, why="it is not known whether there is such a module")
+        return found
 
     def accept(self, command: str) -> None:
         """Make the trial the state; what the shell itself keeps is dropped before the next command."""
@@ -93,6 +102,17 @@ class RepositoryShell:
         self.kernel.absorb(Turn(action=bash(command), observation=observation))
         self.used = True
 
+    def show(self, path: str, content: bytes | None) -> None:
+        """Believe what a file was seen to hold; None: that it is not there."""
+        command = f"cat {shlex.quote(path)}"
+        text = f"cat: {path}: No such file or directory\n"
+        observation = (
+            Observation(text=text, exit_code=1, is_error=True)
+            if content is None
+            else Observation.from_text(content, is_error=False).model_copy(update={"exit_code": 0})
+        )
+        self.kernel.absorb(Turn(action=bash(command), observation=observation))
+
     def _ready(self, directory: str) -> None:
         kernel = self.kernel
         kernel.reject()
@@ -105,7 +125,7 @@ class RepositoryShell:
             kernel.become(self.plain)
             self.used = False
         if kernel.settled.cwd != directory:
-            kernel.propose(bash(f"cd '{directory}'"))
+            kernel.propose(bash(f"cd {shlex.quote(directory)}"))
             kernel.accept()
         kernel.adjust(status=0)
 

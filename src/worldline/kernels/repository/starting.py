@@ -6,10 +6,11 @@ import shlex
 from datetime import datetime
 
 from worldline.domains.swe import SweState
-from worldline.domains.terminal.state import TerminalState
+from worldline.domains.terminal.state import FileSpec, TerminalState
+from worldline.errors import ConfigError
 from worldline.kernels.repository.archives import package_files
 
-__all__ = ["machine_of", "setup_command"]
+__all__ = ["files_of", "machine_of", "setup_command"]
 
 
 def machine_of(state: SweState, clock: datetime | None = None) -> TerminalState:
@@ -18,7 +19,21 @@ def machine_of(state: SweState, clock: datetime | None = None) -> TerminalState:
     Raises:
         ConfigError: The package does not ship.
     """
-    return state.terminal(package_files(state.repository) if state.repository else {}, clock=clock)
+    return state.terminal(files_of(state), clock=clock)
+
+
+def files_of(state: SweState) -> dict[str, FileSpec]:
+    """The files that shipped packages give a repository, by path relative to its root.
+
+    Raises:
+        ConfigError: A package, or a file of one, does not ship.
+    """
+    files = dict(package_files(state.repository)) if state.repository else {}
+    for path, name in state.taken.items():
+        if path not in package_files(name):
+            raise ConfigError(f"the package {name} has no file {path}")
+        files[path] = package_files(name)[path]
+    return files
 
 
 def setup_command(state: SweState) -> str:
