@@ -70,3 +70,6 @@ class Domain(Protocol):
 
     def parse_answer(self, text: str, world: WorldSpec) -> Observation:
         """Read a model's answer (without its reasoning) as an observation."""
+
+    def write_answer(self, observation: Observation, world: WorldSpec) -> str:
+        """Write an observation as the answer a model should give: :meth:`parse_answer` reads it back to the byte."""

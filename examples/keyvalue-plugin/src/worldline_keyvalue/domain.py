@@ -82,5 +82,9 @@ class KeyValueDomain:
         body = text.rpartition(_OPEN)[2].partition(_CLOSE)[0]
         return Observation.from_text(body.strip("\n"))
 
+    def write_answer(self, observation: Observation, world: WorldSpec) -> str:
+        """Write an observation as a model's answer."""
+        return f"{_OPEN}\n{observation.text}\n{_CLOSE}"
+
 
 KEYVALUE = KeyValueDomain()

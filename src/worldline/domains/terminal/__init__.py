@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from worldline.domains import comparing
+from worldline.domains.answers import CLOSE_TAG, OPEN_TAG
 from worldline.domains.base import Comparison
-from worldline.domains.terminal import answer, brief, grammar, prompt
+from worldline.domains.terminal import answer, brief, grammar, prompt, rendering
 from worldline.domains.terminal.state import FileSpec, ShellSpec, TerminalState
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
@@ -76,6 +77,12 @@ class TerminalDomain:
         merged = bool(shell.get("merged", False)) if isinstance(shell, Mapping) else False
         merged = merged or world.initial_state.get("screen") is not None
         return answer.parse_answer(text, merged=merged, screen=world.initial_state.get("screen") is not None)
+
+    def write_answer(self, observation: Observation, world: WorldSpec) -> str:
+        """Write an observation as a model's answer, between its tags."""
+        screen = world.initial_state.get("screen") is not None
+        body = rendering.render_screen(observation.text) if screen else rendering.render_observation(observation)
+        return f"{OPEN_TAG}\n{body}{CLOSE_TAG}"
 
 
 TERMINAL = TerminalDomain()

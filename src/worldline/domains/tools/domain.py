@@ -159,6 +159,10 @@ class ToolDomain:
         body = unshield(extract_block(text)).removesuffix("\n")
         return Observation.from_text(body, is_error=re.match(self.error_pattern, body) is not None)
 
+    def write_answer(self, observation: Observation, world: WorldSpec) -> str:
+        """Write an observation as a model's answer, between its tags."""
+        return f"{OPEN_TAG}\n{_written(observation.text)}{CLOSE_TAG}"
+
     def _turn_text(self, number: int, action: Action) -> str:
         return f"### Turn {number}\n**Action:**\n{self._action_text(action)}"
 

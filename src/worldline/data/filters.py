@@ -1,0 +1,100 @@
+"""Which trajectories and turns training sets are made of, and why the others are left out (paper, data collection)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from worldline.types import Trajectory, Turn
+
+__all__ = ["GUI_DOMAINS", "Kept", "filtered", "one_turn"]
+
+GUI_DOMAINS = frozenset({"web", "android", "os"})
+
+_CHALLENGE = ("captcha", "verify you are human", "are you a robot")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the filters say of a trajectory."""
+
+    targets: tuple[int, ...]
+    """Positions (from 0) of the turns whose observation may be learned; the others stay as history."""
+    dropped: dict[int, str]
+    """Why each other turn is no target."""
+    whole: str | None = None
+    """Why the whole trajectory is left out; then there is no target."""
+
+
+def filtered(trajectory: Trajectory) -> Kept:
+    """Say which turns of a trajectory may be learned.
+
+    Left out are trajectories of fewer than two turns, those that call undeclared tools, and in GUI domains those
+    without states; of the others, turns with an empty action, the failing part of a retry (an action, its error, and
+    the same action again), and in GUI domains turns that changed nothing, or that show a challenge.
+    """
+    turns = trajectory.turns
+    if len(turns) < 2:
+        return Kept((), {}, "fewer than two turns")
+    undeclared = _undeclared(trajectory)
+    if undeclared:
+        return Kept((), {}, f"undeclared tool {undeclared}")
+    screen = trajectory.world.domain in GUI_DOMAINS
+    if screen and any(turn.state_before is None for turn in turns):
+        return Kept((), {}, "a state is missing")
+    dropped: dict[int, str] = {}
+    for number in range(len(turns)):
+        reason = _reason(turns, number, screen=screen)
+        if reason is not None:
+            dropped[number] = reason
+    return Kept(tuple(number for number in range(len(turns)) if number not in dropped), dropped)
+
+
+def _undeclared(trajectory: Trajectory) -> str | None:
+    """The first tool that was called, answered as if it were there, and not declared."""
+    declared = {tool.name for tool in trajectory.world.tools}
+    if not declared:
+        return None
+    for turn in trajectory.turns:
+        if turn.action.name and turn.action.name not in declared and not turn.observation.is_error:
+            return turn.action.name
+    return None
+
+
+def _reason(turns: tuple[Turn, ...], number: int, *, screen: bool) -> str | None:
+    turn = turns[number]
+    if not turn.action.render().strip() or (turn.action.text is not None and not turn.action.text.strip()):
+        return "empty action"
+    if _is_retried(turns, number):
+        return "retried"
+    if not screen:
+        return None
+    if turn.state_before == turn.observation.text:
+        return "no change"
+    seen = turn.observation.text.lower()
+    if any(word in seen for word in _CHALLENGE):
+        return "challenge"
+    return None
+
+
+def _is_retried(turns: tuple[Turn, ...], number: int) -> bool:
+    """Whether an action failed and the very next turn repeats it: what came between is noise, not environment."""
+    turn = turns[number]
+    if not turn.observation.is_error or number + 1 >= len(turns):
+        return False
+    following = turns[number + 1]
+    return following.action.render() == turn.action.render() and not following.observation.is_error
+
+
+def one_turn(kept: Kept, trajectory: Trajectory, seed: int, among: Iterable[int] | None = None) -> int | None:
+    """Draw the one turn of a trajectory that SFT and RL learn from; None where there is none.
+
+    Args:
+        kept: What the filters said.
+        trajectory: Its id makes the draw the same whatever is built beside it.
+        seed: Of the draw.
+        among: Positions to choose from, where not all targets are wanted.
+    """
+    choice = [number for number in kept.targets if among is None or number in set(among)]
+    return random.Random(f"{seed}:{trajectory.id}").choice(choice) if choice else None
