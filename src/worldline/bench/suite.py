@@ -22,7 +22,7 @@ from worldline.memory import Memory
 from worldline.recordings import path as recording_path
 from worldline.types import JsonDict, Source, Trajectory, WorldSpec, content_id
 
-__all__ = ["BENCH_ENGINES", "DEFAULT_ENGINES", "Suite", "default_engines", "engine_factory", "load_suite", "measure"]
+__all__ = ["BENCH_ENGINES", "DEFAULT_ENGINES", "Suite", "code_fingerprint", "default_engines", "engine_factory", "load_suite", "measure"]
 
 BENCH_ENGINES = (*BASELINES, "grounded", "kernel", "recall", "model", "model+memory", "real")
 DEFAULT_ENGINES = (*BASELINES, "grounded")
@@ -201,12 +201,12 @@ def _journal(
     stem: Path, name: str, suite: Suite, model: str | None, options: EngineOptions, parts: EngineParts
 ) -> Journal:
     asked = [model, str(parts.sampling), str(parts.prompts)] if model is not None else None
-    fingerprint = content_id([__version__, name, suite.fingerprint, asked, options.model_dump(mode="json"), _code()])
+    fingerprint = content_id([__version__, name, suite.fingerprint, asked, options.model_dump(mode="json"), code_fingerprint()])
     return Journal(stem.with_name(f"{stem.name}.{name}.journal"), fingerprint)
 
 
-def _code() -> str:
-    """Hash of the package's own files, so that scores of other code are never taken over."""
+def code_fingerprint() -> str:
+    """Hash the package's own files, so that scores of other code are never taken over."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*")):
@@ -226,6 +226,8 @@ def _offline(trajectories: Iterable[Trajectory]) -> Iterable[Trajectory]:
 
 def _started_from(trajectory: Trajectory, world: WorldSpec) -> Trajectory:
     """Put a trajectory into another world. Whether streams came merged is the trajectory's own: it was recorded so."""
+    if world.domain != "terminal":
+        return trajectory.model_copy(update={"world": world.model_copy(update={"task": trajectory.world.task})})
     state = dict(world.initial_state)
     recorded_shell: JsonDict = trajectory.world.initial_state.get("shell") or {}
     if all(turn.observation.merged for turn in trajectory.turns):

@@ -23,6 +23,7 @@ _COMMANDS = {
     "models": "worldline.cli.models:models",
     "play": "worldline.cli.play:play",
     "record": "worldline.cli.record:record",
+    "world": "worldline.cli.world:world",
 }
 
 

@@ -16,6 +16,7 @@ from rich.progress import Progress
 from worldline.cli.agentworld import agentworld
 from worldline.cli.agentworld_score import report
 from worldline.cli.bench_build import bench_build
+from worldline.cli.bench_learn import bench_learn
 from worldline.cli.bench_closed_loop import bench_closed_loop
 from worldline.cli.bench_prompt import bench_prompt
 from worldline.cli.bench_screens import bench_screens
@@ -48,6 +49,7 @@ def bench() -> None:
 bench.add_command(agentworld)
 bench.add_command(report)
 bench.add_command(bench_build)
+bench.add_command(bench_learn)
 bench.add_command(bench_closed_loop)
 bench.add_command(bench_memory)
 bench.add_command(bench_prompt)

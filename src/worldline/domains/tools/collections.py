@@ -18,6 +18,7 @@ __all__ = [
     "CaseSpec",
     "CollectionsSpec",
     "EffectSpec",
+    "GuessSpec",
     "HarvestSpec",
     "IdSpec",
     "JsonStyle",
@@ -144,6 +145,13 @@ class PagingSpec(Frozen):
     """Length of a part where the call gives none."""
 
 
+class GuessSpec(Frozen):
+    """An answer that is no more than a guess."""
+
+    answer: str = ""
+    error: bool = False
+
+
 class ToolRule(Frozen):
     """What a tool does: cases of its own, and behind them an operation on a store."""
 
@@ -186,6 +194,8 @@ class ToolRule(Frozen):
     what the operation says, and without any rule nothing is known after a call."""
     doubts: tuple[str, ...] = ()
     """Tools and stores whose recorded answers do not stand after a call of this one."""
+    otherwise: GuessSpec | None = None
+    """What to guess where nothing can be told; left out: what the tool answered last."""
     json_style: JsonStyle | None = None
 
 

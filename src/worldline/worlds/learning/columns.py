@@ -85,6 +85,8 @@ class Scope:
     owners: list[int] | None = None
     outer: Scope | None = None
     inner: dict[str, Scope] = field(default_factory=dict)
+    told: tuple[int, Any] | None = None
+    """Conditions made of the columns, with how many columns there were then."""
 
     def __post_init__(self) -> None:
         for root in self.roots:
@@ -218,7 +220,7 @@ class Scope:
                 pairs = [(r, n) for r, n in zip(record.values, name.values, strict=True) if known(r) and known(n)]
                 if pairs and all(n in r for r, n in pairs) and len({n for _, n in pairs}) > 0:
                     values = [
-                        (r[n] if n in r else MISSING) if known(r) and known(n) else _weaker(r, n)
+                        r.get(n, MISSING) if known(r) and known(n) else _weaker(r, n)
                         for r, n in zip(record.values, name.values, strict=True)
                     ]
                     self.columns.append(Column(f"{record.text}[{name.text}]", values, record.depth + 1))

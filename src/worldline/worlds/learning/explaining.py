@@ -27,6 +27,8 @@ _PLAIN_COST = 6
 _LEAST_SHARE = 0.3
 """Share of the examples in which a template must be told."""
 
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
 Targets = Mapping[int, Any]
 """What is to be explained, by the number of the example."""
 
@@ -54,6 +56,17 @@ class Explainer:
     def text(self, targets: Mapping[int, str]) -> Explained | None:
         """Explain answers that are texts."""
         return self._text(targets, self.scope)
+
+    def refusal(self, targets: Mapping[int, str], good: Sequence[int]) -> Explained | None:
+        """Explain the text of an error.
+
+        Of two numbers that it names, one is taken to be what the other should have been: where calls go well, the two
+        are equal, which tells more of how the first is computed.
+        """
+        texts = list(targets.values())
+        if len(set(texts)) == 1:
+            return Explained(literal(texts[0]), len(texts))
+        return self._slotted(targets, self.scope, good)
 
     def value(self, targets: Targets) -> Explained | None:
         """Explain answers that are data."""
@@ -332,26 +345,56 @@ class Explainer:
                     return Explained(f"{{{{ {form.format(f'arithmetic({column.text})')} }}}}", right)
         return None
 
-    def _slotted(self, targets: Mapping[int, str], scope: Scope) -> Explained | None:
+    def _slotted(self, targets: Mapping[int, str], scope: Scope, good: Sequence[int] = ()) -> Explained | None:
         pieces = _skeleton(list(targets.values()))
         if pieces is None:
             return None
-        parts: list[str] = []
-        told = len(targets)
         pattern = re.compile("".join(f"({'.*?' if p is None else re.escape(p)})" for p in pieces), re.DOTALL)
         found = {n: pattern.fullmatch(text) for n, text in targets.items()}
         if not all(found.values()):
             return None
+        slots = {
+            place: {n: match[place] for n, match in found.items() if match}
+            for place, piece in enumerate(pieces, 1)
+            if piece is None
+        }
+        columns = {place: self._slot(texts, scope) for place, texts in slots.items()}
+        if good and len(slots) == 2:
+            self._balance(slots, columns, scope, good)
+        told = len(targets)
+        parts: list[str] = []
         for place, piece in enumerate(pieces, 1):
-            if piece is not None:
-                parts.append(literal(piece))
-                continue
-            slot = self._slot({n: match[place] for n, match in found.items() if match}, scope)
-            if slot is None:
+            column = columns.get(place)
+            if piece is None and column is None:
                 return None
-            parts.append(f"{{{{ {slot.text} }}}}")
-            told = min(told, sum(known(slot.values[n]) for n in targets))
+            if column is not None:
+                parts.append(f"{{{{ {column.text} }}}}")
+                told = min(told, sum(known(column.values[n]) for n in targets))
+            elif piece is not None:
+                parts.append(literal(piece))
         return Explained("".join(parts), told)
+
+    def _balance(
+        self,
+        slots: Mapping[int, Mapping[int, str]],
+        columns: dict[int, Column | None],
+        scope: Scope,
+        good: Sequence[int],
+    ) -> None:
+        """Explain one of two numbers by all calls: those that went well are those in which it equals the other."""
+        simple = [place for place, column in columns.items() if column is not None and column.depth <= 2]
+        for place, texts in slots.items():
+            others = [other for other in simple if other != place]
+            if not others or not all(_NUMBER.fullmatch(text) for text in texts.values()):
+                continue
+            other = columns[others[0]]
+            assert other is not None
+            targets: dict[int, Any] = {n: float(t) if "." in t else int(t) for n, t in texts.items()}
+            targets.update({n: other.values[n] for n in good if is_number(other.values[n])})
+            found = self.number_column(targets, scope)
+            if found is not None and found.text != other.text:
+                columns[place] = found
+                return
 
     def _slot(self, targets: Mapping[int, str], scope: Scope) -> Column | None:
         """The column whose values, written out, are in the slot; or a computed number."""
@@ -363,7 +406,7 @@ class Explainer:
                 str(column.values[n]) == targets[n] for n in told
             ):
                 return column
-        if all(re.fullmatch(r"-?\d+(\.\d+)?", text) for text in targets.values()):
+        if all(_NUMBER.fullmatch(text) for text in targets.values()):
             numbers = {n: float(t) if "." in t else int(t) for n, t in targets.items()}
             return self.number_column(numbers, scope)
         return None

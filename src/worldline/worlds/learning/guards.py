@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,18 @@ from typing import Any
 from worldline.types import canonical_json
 from worldline.worlds.learning.columns import MISSING, UNKNOWN, Column, Scope, is_number, known
 
-__all__ = ["Condition", "conditions", "find_condition", "indicators"]
+__all__ = ["Condition", "conditions", "find_condition", "indicators", "prefixes"]
 
 _FEW = 8
 """Distinct values of a column up to which it may be compared with each of them."""
 _NUMBERS = 32
 """Number columns that are compared with each other."""
+_NEITHER = 2
+_SIGNS: dict[str, dict[int | None, bool | None]] = {
+    "<": {-1: True, 0: False, 1: False, _NEITHER: False},
+    ">": {-1: False, 0: False, 1: True, _NEITHER: False},
+    "!=": {-1: True, 0: False, 1: True, _NEITHER: True},
+}
 _PAIRED = 150
 """Conditions that are tried in pairs."""
 
@@ -42,23 +49,34 @@ def conditions(scope: Scope, numbers: Sequence[Column] = ()) -> list[Condition]:
         scope: The examples.
         numbers: Number columns of special interest, which are compared with all others.
     """
+    if not numbers and scope.told is not None and scope.told[0] == len(scope.columns):
+        kept: list[Condition] = scope.told[1]
+        return kept
     found: dict[tuple[bool | None, ...], Condition] = {}
     # How often a tool was called before says nothing about what it refuses.
     columns = [column for column in scope.columns if column.text != "made"]
     scalars = [column for column in scope.scalars() if column.text != "made"]
     made = itertools.chain(
-        _presence(columns), _equalities(scalars), _constants(scalars), _members(scope),
+        _presence(columns), prefixes(scalars), _equalities(scalars), _constants(scalars), _members(scope),
         _comparisons(list(numbers), [column for column in scope.numbers() if column.text != "made"]),
     )  # fmt: skip
     for condition in made:
         told = {value for value in condition.holds if value is not None}
         if len(told) == 2 and (condition.holds not in found or found[condition.holds].cost > condition.cost):
             found[condition.holds] = condition
-    return sorted(found.values(), key=lambda c: (c.cost, len(c.text)))
+    ordered = sorted(found.values(), key=lambda c: (c.cost, len(c.text)))
+    if not numbers:
+        scope.told = len(scope.columns), ordered
+    return ordered
 
 
 def find_condition(
-    candidates: Sequence[Condition], wanted: Sequence[int], unwanted: Sequence[int], least: float = 0.5, *, may_miss: bool = False
+    candidates: Sequence[Condition],
+    wanted: Sequence[int],
+    unwanted: Sequence[int],
+    least: float = 0.5,
+    *,
+    may_miss: bool = False,
 ) -> Condition | None:
     """Find the condition that holds in some examples and not in others.
 
@@ -78,7 +96,9 @@ def find_condition(
     for number, condition in enumerate(candidates):
         for tried in (condition, condition.negated()):
             told = sum(tried.holds[n] is True for n in wanted)
-            if (not may_miss and any(tried.holds[n] is False for n in wanted)) or told < max(share, _evidence(tried.cost)):
+            if (not may_miss and any(tried.holds[n] is False for n in wanted)) or told < max(
+                share, _evidence(tried.cost)
+            ):
                 continue
             if not any(tried.holds[n] is True for n in unwanted):
                 if sum(tried.holds[n] is False for n in unwanted) == 0 and unwanted:
@@ -173,20 +193,38 @@ def _comparisons(special: list[Column], numbers: list[Column]) -> Iterator[Condi
     pool = [*special, *sorted(numbers, key=lambda c: ("[" not in c.text, c.depth, len(c.text)))]
     pool = pool[: _NUMBERS + len(special)]
     for number, one in enumerate(pool):
-        for constant in (0,):
-            holds = tuple(v > constant if is_number(v) else None for v in one.values)
-            yield Condition(f"{one.text} > {constant}", holds, 4 if number < len(special) else 6)
+        above = tuple(None if v is UNKNOWN else is_number(v) and v > 0 for v in one.values)
+        yield Condition(f"{one.text} > 0", above, 4 if number < len(special) else 6)
         for place, other in enumerate(pool[number + 1 :], number + 1):
             near = place < len(special)
-            cost = (3 if near else 5 if number < len(special) else 6) + (one.last != other.last)
-            pairs = list(zip(one.values, other.values, strict=True))
-            for sign in ("<", ">", "!="):
-                holds = tuple(_compared(a, b, sign) for a, b in pairs)
-                yield Condition(f"{one.text} {sign} {other.text}", holds, cost)
+            cost = 3 if near else (5 if number < len(special) else 6) - 2 * (one.last == other.last)
+            signs = [_sign(a, b) for a, b in zip(one.values, other.values, strict=True)]
+            for sign, told in _SIGNS.items():
+                yield Condition(f"{one.text} {sign} {other.text}", tuple(map(told.get, signs)), cost)
 
 
-def _compared(one: Any, other: Any, sign: str) -> bool | None:
-    if not is_number(one) or not is_number(other):
+def _sign(one: Any, other: Any) -> int | None:
+    """How two numbers compare; what is not there is neither less nor more, but different."""
+    if one is UNKNOWN or other is UNKNOWN:
         return None
-    result = one < other if sign == "<" else one > other if sign == ">" else one != other
-    return bool(result)
+    return (one > other) - (one < other) if is_number(one) and is_number(other) else _NEITHER
+
+
+def prefixes(columns: Sequence[Column]) -> Iterator[Condition]:
+    """Conditions that an id is of one of a few kinds, by the words it begins with (`gift_card_17`)."""
+    for column in columns:
+        if column.depth > 2 or not column.all_are(str):
+            continue
+        heads = [_head(value) if known(value) else value for value in column.values]
+        kinds = Counter(head for head in heads if isinstance(head, str))
+        if not 1 < len(kinds) <= _FEW or len(kinds) >= len(set(filter(known, column.values))):
+            continue
+        for kind in kinds:
+            if kind:
+                holds = tuple(None if h is UNKNOWN else h == kind for h in heads)
+                yield Condition(f"{column.text}.startswith({canonical_json(kind)})", holds, 2 + column.depth)
+
+
+def _head(value: str) -> str:
+    found = re.match(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-](?=\d)", value)
+    return found[0] if found else ""

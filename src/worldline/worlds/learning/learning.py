@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from worldline.domains.tools.collections import CaseSpec, CollectionsSpec, SupportSpec, ToolRule
 from worldline.kernels.tools.collections.server import CollectionServer
 from worldline.kernels.tools.collections.stores import StoreView
-from worldline.types import Observation, Trajectory
+from worldline.types import Demonstration, Observation, ToolSpec, Trajectory, Turn, WorldSpec
 from worldline.worlds.learning.reading import Reading, read_traces
 from worldline.worlds.learning.rules import Example, learn_rule
+from worldline.worlds.learning.tools import declared_tools, shown_tools
 from worldline.worlds.learning.traces import TracedCall, traced
 
-__all__ = ["learn_collections"]
+__all__ = ["learn_collections", "learn_world"]
+
+_DEMONSTRATED_TURNS = 12
+"""Turns of a trajectory that a demonstration shows."""
 
 _TRUSTED = 0.8
 """Share of the traces in which a case must have been right for its answer to count as known."""
@@ -30,8 +34,57 @@ def learn_collections(trajectories: Iterable[Trajectory]) -> CollectionsSpec:
     for tool, calls in examples.items():
         if rules[tool].operation is None and not _listed(rules[tool], tool, reading):
             rules[tool] = learn_rule(calls, rules[tool], keys, _answered_stores(rules[tool], reading))
-    spec = _replaced(spec, rules, reading)
-    return _supported(sessions, spec)
+    spec = _supported(sessions, _replaced(spec, rules, reading))
+    kept = {
+        tool: rule.model_copy(update={"cases": tuple(filter(_stands, rule.cases))}) for tool, rule in spec.tools.items()
+    }
+    return _supported(sessions, _replaced(spec, kept, reading))
+
+
+def learn_world(
+    trajectories: Sequence[Trajectory],
+    *,
+    tools: Sequence[ToolSpec] = (),
+    name: str = "",
+    task: str = "",
+    domain: str = "mcp",
+    demonstrations: int = 2,
+) -> WorldSpec:
+    """Learn a playable world from trajectories.
+
+    Args:
+        trajectories: What was observed.
+        tools: Definitions of the tools; by default those that the trajectories' worlds declare. Where there are none,
+            the calls themselves show which tools and arguments there are, and nothing is refused for them.
+        name: Name of the world.
+        task: Its task.
+        domain: Its domain.
+        demonstrations: How many trajectories a model is shown, those with the most different tools.
+    """
+    known = {tool.name: tool for tool in tools or declared_tools(trajectories)}
+    spec = learn_collections(trajectories)
+    calls = [call for session in traced(trajectories) for call in session]
+    shown = [tool for tool in shown_tools(calls, known) if tool.name not in known]
+    state = {"collections": spec.model_dump(mode="json", exclude_defaults=True)}
+    return WorldSpec(
+        domain=domain,
+        name=name,
+        task=task,
+        tools=(*known.values(), *shown),
+        initial_state=state,
+        demonstrations=tuple(_demonstrations(trajectories, demonstrations)),
+    )
+
+
+def _demonstrations(trajectories: Sequence[Trajectory], count: int) -> Iterator[Demonstration]:
+    """Choose trajectories that each show tools which those before it did not."""
+    left, seen = list(trajectories), set[str]()
+    for _ in range(min(count, len(left))):
+        best = max(left, key=lambda t: len({u.action.name for u in t.turns[:_DEMONSTRATED_TURNS]} - seen))
+        left.remove(best)
+        seen |= {turn.action.name for turn in best.turns[:_DEMONSTRATED_TURNS]}
+        plain = [Turn(action=turn.action, observation=turn.observation) for turn in best.turns[:_DEMONSTRATED_TURNS]]
+        yield Demonstration(turns=tuple(plain))
 
 
 def _listed(rule: ToolRule, tool: str, reading: Reading) -> bool:
@@ -50,8 +103,9 @@ def _replaced(spec: CollectionsSpec, rules: dict[str, ToolRule], reading: Readin
 def _examples(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) -> dict[str, list[Example]]:
     """Let a world without rules follow the traces, and note what it knew before each call."""
     found: dict[str, list[Example]] = defaultdict(list)
+    start = CollectionServer(spec)
     for session in sessions:
-        server = CollectionServer(spec)
+        server = start.fork()
         for call in session:
             names: dict[str, Any] = {name: StoreView(store) for name, store in server.state.stores.items()}
             made = server.state.made.get(call.tool, 0)
@@ -68,8 +122,9 @@ def _supported(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) 
     """Replay the traces under the rules: note how often each case was right; rarely right ones are only guesses."""
     told: Counter[tuple[str, int]] = Counter()
     right: Counter[tuple[str, int]] = Counter()
+    start = CollectionServer(spec)
     for session in sessions:
-        server = CollectionServer(spec)
+        server = start.fork()
         for call in session:
             trial = server.fork()
             proposal = trial.call(call.tool, call.arguments)
@@ -87,6 +142,12 @@ def _supported(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) 
         cases = [_judged(case, told[tool, n], right[tool, n]) for n, case in enumerate(rule.cases)]
         rules[tool] = rule.model_copy(update={"cases": tuple(cases)})
     return spec.model_copy(update={"tools": rules})
+
+
+def _stands(case: CaseSpec) -> bool:
+    """Whether a case is worth keeping: an error that was told wrongly as often as rightly only hides what follows."""
+    support = case.support
+    return not case.error or (support is not None and support.exact > 0.5 * support.n)
 
 
 def _judged(case: CaseSpec, told: int, right: int) -> CaseSpec:

@@ -8,6 +8,7 @@ from typing import Any
 
 from worldline.domains.tools.collections import (
     CollectionsSpec,
+    GuessSpec,
     HarvestSpec,
     KeyedRecord,
     RecordedRead,
@@ -115,7 +116,7 @@ class Reading:
     def _rule(self, tool: str, calls: Sequence[TracedCall]) -> ToolRule:
         answers = [call for call in calls if not call.error and call.value is not NOT_JSON]
         harvest = tuple(self._harvests(tool))
-        fields: JsonDict = {"harvest": harvest, "json_style": best_style(answers)}
+        fields: JsonDict = {"harvest": harvest, "json_style": best_style(answers), "otherwise": _usual_refusal(calls)}
         fields["changes"] = tool not in self.readers
         if tool in self.readers:
             fields |= self._read_operation(tool, calls)
@@ -169,6 +170,14 @@ class Reading:
                 return None
             parts.append(f"{{{{ {path_text('args', name)} }}}}")
         return parts if len(parts) > 1 else parts[0]
+
+
+def _usual_refusal(calls: Sequence[TracedCall]) -> GuessSpec | None:
+    """The most frequent error of a tool that refuses more often than not."""
+    errors = Counter(call.text for call in calls if call.error)
+    if 2 * errors.total() <= len(calls):
+        return None
+    return GuessSpec(answer=errors.most_common(1)[0][0], error=True)
 
 
 def _usual(found: Sequence[tuple[bool, str, JsonDict]]) -> JsonDict:

@@ -13,7 +13,7 @@ from worldline.kernels.tools.collections.expressions import literal
 from worldline.types import canonical_json
 from worldline.worlds.learning.columns import UNKNOWN, Column, Scope, known
 from worldline.worlds.learning.explaining import Explainer
-from worldline.worlds.learning.guards import Condition, conditions, find_condition
+from worldline.worlds.learning.guards import Condition, conditions, find_condition, prefixes
 from worldline.worlds.learning.traces import NOT_JSON, TracedCall
 
 __all__ = ["Example", "learn_rule"]
@@ -143,7 +143,7 @@ def _scalars(value: Any) -> list[str]:
 
 def _plain(texts: Mapping[int, str], scope: Scope, explainer: Explainer, good: Sequence[int]) -> _Refusal | None:
     """An error that depends on the call as a whole."""
-    explained = explainer.text(texts)
+    explained = explainer.refusal(texts, good)
     if explained is None:
         return None
     # Numbers that the error names are likely those it is about.
@@ -153,7 +153,19 @@ def _plain(texts: Mapping[int, str], scope: Scope, explainer: Explainer, good: S
     told = sum(condition.holds[n] is True for n in texts) if condition is not None else 0
     if condition is None or (told < _LEAST and condition.cost > 3):
         return None
+    condition = _narrowed(condition, list(texts), scope)
     return _Refusal(explained.template, condition.text, {}, condition.holds, tuple(texts))
+
+
+def _narrowed(condition: Condition, members: Sequence[int], scope: Scope) -> Condition:
+    """Put the kind of an id before a condition, where the error comes with one kind only and much is unknown."""
+    if len(members) < _LEAST or None not in condition.holds:
+        return condition
+    for kind in prefixes(scope.scalars()):
+        if kind.text != condition.text and all(kind.holds[n] is True for n in members):
+            holds = tuple(False if k is False else c for k, c in zip(kind.holds, condition.holds, strict=True))
+            return Condition(f"{kind.text} and {condition.text}", holds, condition.cost)
+    return condition
 
 
 def _computed(scope: Scope, text: str) -> Column | None:
@@ -203,9 +215,10 @@ def _named_items(texts: Mapping[int, str], items: Scope) -> dict[int, int]:
             continue
         for number, owner in enumerate(items.owners or ()):
             value = column.values[number]
-            if owner in texts and owner not in found and known(value):
-                if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", texts[owner]):
-                    found[owner] = number
+            if owner not in texts or owner in found or not known(value):
+                continue
+            if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", texts[owner]):
+                found[owner] = number
         if found:
             return found
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,7 @@ _STYLES = tuple(
     for compact in ((False, True) if indent is None else (False,))
     for escaped in (True, False)
 )
-_STYLE_SAMPLES = 40
+_STYLE_SAMPLES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +97,14 @@ def best_style(calls: Sequence[TracedCall]) -> JsonStyle | None:
     if not calls:
         return None
     samples = calls[:: max(1, len(calls) // _STYLE_SAMPLES)][:_STYLE_SAMPLES]
-    hits: Counter[int] = Counter()
-    for call in samples:
-        for number, style in enumerate(_STYLES):
-            hits[number] += style_text(call.value, style) == call.text
-    number, count = max(hits.items(), key=lambda item: (item[1], -item[0]))
-    return _STYLES[number] if 2 * count >= len(samples) else None
+    best: tuple[int, JsonStyle] | None = None
+    for style in _STYLES:
+        hits = sum(style_text(call.value, style) == call.text for call in samples)
+        if best is None or hits > best[0]:
+            best = hits, style
+        if hits == len(samples):
+            break
+    return best[1] if best is not None and 2 * best[0] >= len(samples) else None
 
 
 def words_of(name: str) -> list[str]:
