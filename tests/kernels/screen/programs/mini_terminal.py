@@ -33,7 +33,7 @@ class KernelHost:
         }
         self.kernel = ShellKernel(WorldSpec(domain="terminal", initial_state=state))
         self.columns, self.lines, self.row, self.cwd = columns, lines, 0, "/home/user"
-        self.now = 0
+        self.now, self.moment, self.entries = 0, 0.0, 0
 
     def run(self, command: str, *, stdin: str | None = None, keep: bool = True) -> Run:
         if stdin is not None:

@@ -11,10 +11,12 @@ from worldline.kernels.screen.programs.line_editor import ed_program
 from worldline.kernels.screen.programs.more import more_program
 from worldline.kernels.screen.programs.nano import nano_program
 from worldline.kernels.screen.programs.pagers import less_program, page
+from worldline.kernels.screen.programs.perl_lines import perl_program
 from worldline.kernels.screen.programs.python_programs import python_program
 from worldline.kernels.screen.programs.scripts import file_program, shell_program
 from worldline.kernels.screen.programs.sqlite import sqlite_program
 from worldline.kernels.screen.programs.vim_start import vim_program
+from worldline.kernels.screen.programs.watch import watch_program
 
 __all__ = ["PAGERS", "PROGRAMS", "Host", "Operator", "Program", "Run", "Shown", "Starter", "find_program", "page"]
 
@@ -24,11 +26,13 @@ PROGRAMS: Mapping[str, Starter] = {
     **dict.fromkeys(("python3", "python3.11"), python_program),
     **dict.fromkeys(("less", "pager"), less_program),
     "more": more_program,
-    **dict.fromkeys(("vi", "vim"), vim_program),
+    **dict.fromkeys(("vi", "vim", "view"), vim_program),
     "nano": nano_program,
+    "perl": perl_program,
     "bc": bc_program,
     "ed": ed_program,
     "sqlite3": sqlite_program,
+    "watch": watch_program,
 }
 """By the name of the command, without its directory."""
 

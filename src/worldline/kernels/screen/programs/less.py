@@ -166,17 +166,24 @@ class Less(LessView):
     def _colon(self, key: str, host: Host) -> bool:
         if key in "qQ":
             return True
+        if key == "f":
+            self._info(host)
+            return False
         step = {"n": 1, "p": -1, "x": -self.current, "d": 0}.get(key)
-        if step is None or key == "d":
-            if key in "fd":
-                self.doubt = f":{key} in less"
+        if key == "d" and len(self.files) > 1:
+            del self.files[self.current]
+            self.current = min(self.current, len(self.files) - 1)
+            self.top, self.short, self.fresh = 0, False, True
+            self.tops.clear()
+            return False
+        if not step:
             return False
         if not 0 <= self.current + step < len(self.files):
             self.message = "No next file" if key == "n" else "No previous file"
             return False
-        self.doubt = self.doubt or ("a file that was left before in less" if key in "px" else "")
+        self.tops[self.current] = self.top
         self.current += step
-        self.top, self.short, self.fresh = 0, False, True
+        self.top, self.short, self.fresh = self.tops.get(self.current, 0), False, True
         return False
 
     def _command(self, key: str, count: int, host: Host) -> bool:

@@ -75,6 +75,8 @@ class LessView:
     window: int = 0
     half: int = 0
     marks: dict[str, int] = field(default_factory=dict)
+    tops: dict[int, int] = field(default_factory=dict)
+    """Rows at the top of the files that were left."""
     before: int = 0
     """Where the last long jump began."""
     waiting: bool = False
@@ -177,6 +179,8 @@ class LessView:
             self._jump(found[0], host)
 
     def _follow(self, host: Host) -> None:
+        if not self.files[self.current].name:
+            return  # a pipe that is at its end
         self._to_end(host)
         self.waiting = True
 
@@ -195,7 +199,14 @@ class LessView:
         self.message = " ".join(words)
 
     def _regex(self, pattern: str) -> str:
-        if not _PLAIN.fullmatch(re.sub(r"[.^$*]|\[[\w-]+\]", "", pattern)):
+        odd = not _PLAIN.fullmatch(
+            re.sub(r"[.^$*+?|()]|\[\^?[\w-]+\]|\{\d+(?:,\d*)?\}|\\[.wsbWSB*+?/\[\]()|$^-]", "", pattern)
+        )
+        try:
+            re.compile(pattern)
+        except re.error:
+            odd = True
+        if odd:
             self.doubt = "a pattern in less"
             pattern = re.escape(pattern)
         ignore = self.options.case == 2 or (self.options.case == 1 and pattern.lower() == pattern)

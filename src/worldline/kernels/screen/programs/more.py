@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -35,6 +36,10 @@ class More:
     raw: bool = True
     readline: bool = False
     count: str = ""
+    pattern: str = ""
+    """What is typed after `/`, with it."""
+    sent: int = 0
+    """When it was begun."""
     doubt: str = ""
 
     def start(self, host: Host) -> Shown:
@@ -50,6 +55,9 @@ class More:
         """Take keys."""
         out = ""
         for key in text:
+            if self.pattern or key == "/":
+                out += self._pattern(key, host).text
+                continue
             if key.isdigit():
                 self.count += key
                 continue
@@ -85,12 +93,54 @@ class More:
         if key in "b\x02" and not self.piped:
             self.row = max(min(self.row, len(self._rows(host))) - self.page * (max(count, 1) + 1) - 1, 0)
             return self._show(self.page, host, "\r\x1b[K...back 1 page\n")
+        if key in "sf":
+            return self._skip((count or 1) * (self.page if key == "f" else 1), host)
         if key == "=":
             rows = self._rows(host)
             return Shown(f"\r\x1b[K{rows[min(self.row, len(rows)) - 1].line if rows else 0}")
         if key not in "b\x02":
             self.doubt = f"the key {key!r} in more"
         return Shown()
+
+    def _pattern(self, key: str, host: Host) -> Shown:
+        """Take a key of a pattern.
+
+        Of one that is sent with its Enter in one go only the digits count, as the number of lines that Enter brings.
+        """
+        if not self.pattern:
+            self.pattern, self.sent = key, host.entries
+            return Shown("\r\x1b[K/")
+        if key in "\r\n":
+            words, self.pattern = self.pattern[1:], ""
+            if self.sent == host.entries:
+                if len(words) > 6 and re.search(r"\d", words):
+                    self.doubt = self.doubt or "digits late in what is sent to more"
+                return self._key("\n", int(re.sub(r"\D", "", words) or 0), host)
+            return self._search(words, host)
+        self.pattern += key
+        return Shown(key)
+
+    def _search(self, words: str, host: Host) -> Shown:
+        try:
+            regex = re.compile(words)
+        except re.error:
+            self.doubt = self.doubt or "a pattern in more"
+            return Shown()
+        rows = self._rows(host)
+        lines = self.text.split("\n")
+        found = next((i for i in range(self.row, len(rows)) if regex.search(lines[rows[i].line - 1])), None)
+        if found is None:
+            self.doubt = self.doubt or "a pattern in more that is not found"
+            return Shown()
+        self.row = max(found - 2, 0)
+        return self._show(self.page - 1, host, "\r\x1b[K...skipping\n")
+
+    def _skip(self, count: int, host: Host) -> Shown:
+        before = f"\r\x1b[K\n...skipping {count} line{'' if count == 1 else 's'}\n"
+        if self.row >= len(self._rows(host)):
+            return Shown(before, ended=True)
+        self.row += count
+        return self._show(self.page, host, before)
 
     def _show(self, count: int, host: Host, before: str = "\r\x1b[K") -> Shown:
         """Write rows, empty ones past the end, and the prompt."""
@@ -116,7 +166,7 @@ def more_program(words: Sequence[str], host: Host) -> Program | None:
         own, piped = list(words[place + 1 :]), command_line(words[:place])
         if not place or any(isinstance(word, Operator) for word in own):
             return None
-    names, page, at_end, doubt, rest = list[str](), 0, False, "", own[1:]
+    names, page, at_end, doubt, rest, first = list[str](), 0, False, "", own[1:], 0
     while rest:
         word = rest.pop(0)
         if word == "-e":
@@ -127,6 +177,8 @@ def more_program(words: Sequence[str], host: Host) -> Program | None:
             page = int(word[1:])
         elif word in ("--help", "--version", "-h", "-V"):
             return None
+        elif re.fullmatch(r"\+\d+", word):
+            first = max(int(word[1:]) - 1, 0)
         elif word.startswith(("-", "+")):
             doubt = f"the option {word} of more"
         else:
@@ -145,4 +197,4 @@ def more_program(words: Sequence[str], host: Host) -> Program | None:
         return Said(f"\n*** {names[0]}: directory ***\n\n")
     except OSError as error:
         return Said(f"more: cannot open {names[0]}: {os.strerror(error.errno or 5)}\n", 1)
-    return More(text, False, page, at_end, doubt=doubt or ("more over several files" if names[1:] else ""))
+    return More(text, False, page, at_end, first, doubt=doubt or ("more over several files" if names[1:] else ""))

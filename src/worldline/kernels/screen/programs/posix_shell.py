@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,11 +15,15 @@ from worldline.kernels.screen.programs.replay import Tape
 __all__ = ["PosixShell", "posix_shell"]
 
 _GOES_ON = "@@worldline-goes-on@@"
-_PROBE = f'\necho "{_GOES_ON}$?"\n'
+_PROBE = f'\necho "{_GOES_ON}$?@"\n'
+_READ = re.compile(
+    r"\s*read(?:\s+-r)?(?:\s+-p\s+(?P<prompt>'[^']*'|\"[^\"$`\\]*\"|\w+))?(?P<names>(?:\s+[A-Za-z_]\w*)+)\s*\n"
+)
+_ANSWER = "/tmp/.worldline-answer"
 _MISPLACED = re.compile(r"^(\S+): line \d+: syntax error near unexpected token `(.*)'\n", re.MULTILINE)
 """How the shell library tells of a syntax error, which has the words of bash."""
 _TAKES_TERMINAL = re.compile(
-    r"(?:^|[;&|(]\s*)(?:read|vim?|view|nano|less|more|man|top|python3?|bc|sqlite3|bash|sh|dash|ed|select)\b|"
+    r"(?:^|[;&|(]\s*|\b(?:do|then)\s+)(?:vim?|view|nano|less|more|man|top|python3?|bc|sqlite3|bash|sh|dash|ed|select)\b|"
     r"(?:^|[;&(]\s*)(?:cat|sort|wc|grep \S+|tail|head|tr .*|tee .*)\s*(?:$|[;|&)])|&\s*$|\$\$|\bRANDOM\b",
     re.MULTILINE,
 )
@@ -34,6 +39,8 @@ class PosixShell:
     tape: Tape
     prompt: str = "$ "
     pending: str = ""
+    reading: str = ""
+    """A `read` that waits for its line."""
     status: int = 0
     """Of the last command."""
     raw: bool = False
@@ -45,6 +52,14 @@ class PosixShell:
 
     def feed(self, text: str, host: Host) -> Shown:
         """Take a line."""
+        if self.reading:
+            line, self.reading = self.reading, ""
+            answer = shlex.quote(text.removesuffix("\n"))
+            plain = re.sub(r"-p\s+('[^']*'|\"[^\"]*\"|\w+)", "", line.strip())
+            text = f"printf '%s\\n' {answer} >{_ANSWER}; {plain} <{_ANSWER}; rm -f {_ANSWER}\n\n"
+        elif not self.pending and (asked := _READ.fullmatch(text)) is not None:
+            self.reading = text
+            return Shown((asked["prompt"] or "").strip("\"'"), unknown="; ".join(self.tape.doubts[:3]))
         self.pending += text
         try:
             parse(self.pending.removesuffix("\n"))
@@ -55,7 +70,7 @@ class PosixShell:
         except Fault:
             pass
         lines, self.pending = self.pending, ""
-        if _TAKES_TERMINAL.search(lines):
+        if _TAKES_TERMINAL.search(lines) or ("worldline" not in lines and re.search(r"\bread\s", lines)):
             self.tape.doubts.append("a command in `sh` that may read the terminal")
         typed, before, spent = self.tape.typed + lines, self.tape.text, self.tape.seconds
         run = host.run(self.tape.command, stdin=typed + _PROBE, keep=False)
@@ -68,7 +83,7 @@ class PosixShell:
         unknown = "; ".join(self.tape.doubts[:3])
         if goes_on:
             self.tape.typed, self.tape.text, self.tape.seconds = typed, seen, run.seconds
-            self.status = int(status.strip() or 0)
+            self.status = int(status.partition("@")[0])
             return Shown(new + self.prompt, seconds=seconds, unknown=unknown)
         fault = _MISPLACED.search(new)
         if fault is not None:
@@ -86,7 +101,7 @@ class PosixShell:
 
     def interrupt(self, host: Host) -> Shown:
         """Take C-c, which gives up the line."""
-        self.pending = ""
+        self.pending = self.reading = ""
         return Shown(f"\n{self.prompt}", unknown="; ".join(self.tape.doubts[:3]))
 
     def _leave(self, text: str, host: Host) -> Shown:

@@ -24,6 +24,8 @@ _TTY = "@@worldline-tty@@"
 """What stands on the standard input of the script, so that redirected input can be told from the terminal."""
 _WAITS = re.compile(r"@@worldline-waits-(s?)@@")
 _ODD = "@@worldline-odd@@"
+_END = "@@worldline-end@@"
+"""Stands for C-d among the lines typed."""
 _COUNTER = "/tmp/.worldline-line"
 _MOST_READS = 400
 
@@ -44,10 +46,10 @@ if [[ $__l != "@TTY@" ]]; then builtin read "$@" <<< "$__l"; return; fi;
 printf %s "$__p" >&2;
 builtin read -r __n < @COUNTER@;
 if [[ $__n -ge ${#__typed[@]} ]]; then
-if [[ -n $__eof ]]; then builtin read "$@" </dev/null; return 1; fi;
 printf "@@worldline-waits-$__q@@" >&2; exit 77;
 fi;
 echo $((__n+1)) > @COUNTER@;
+if [[ ${__typed[$__n]} == @END@ ]]; then builtin read "$@" </dev/null; return 1; fi;
 builtin read "$@" <<< "${__typed[$__n]}";
 };
 __menu() {
@@ -119,18 +121,19 @@ class BashScript:
         return self._go_on(host)
 
     def end_of_input(self, host: Host) -> Shown:
-        """Take C-d: the reads that follow find nothing."""
-        return self._go_on(host, ended=True)
+        """Take C-d: the `read` that waits finds nothing."""
+        self.lines.append(_END)
+        return self._go_on(host)
 
     def interrupt(self, host: Host) -> Shown:
         """Take C-c: the script ends, what it has done stays."""
         if "trap" in self.source:
             return Shown(ended=True, status=130, unknown="a script that catches signals")
-        self._run(host, ended=False, keep=True)
+        self._run(host, keep=True)
         return Shown(ended=True, status=130, unknown="; ".join(self.doubts[:3]))
 
-    def _go_on(self, host: Host, ended: bool = False) -> Shown:
-        run = self._run(host, ended=ended, keep=False)
+    def _go_on(self, host: Host) -> Shown:
+        run = self._run(host, keep=False)
         waits = _WAITS.search(run.text)
         text = run.text[: waits.start()] if waits else run.text
         text, odd, _ = text.partition(_ODD)
@@ -146,10 +149,10 @@ class BashScript:
         first, later = timed(new)
         if waits:
             return Shown(first, later=later, seconds=seconds, echo=not waits[1], unknown=unknown)
-        self._run(host, ended=ended, keep=True)
+        self._run(host, keep=True)
         return Shown(first, later=later, ended=True, status=run.status, seconds=seconds, unknown=unknown)
 
-    def _run(self, host: Host, *, ended: bool, keep: bool) -> Run:
+    def _run(self, host: Host, *, keep: bool) -> Run:
         """Run the script on the lines so far.
 
         A trial runs it under its own name. The run that is kept leaves the script's file alone.
@@ -158,22 +161,24 @@ class BashScript:
         if keep:
             place, name = posixpath.split(self.path)
             path = posixpath.join(place, f".{name}.running")
-        data = b64encode(self._wrapped(ended, keep, host.columns).encode()).decode()
+        data = b64encode(self._wrapped(keep, host.columns).encode()).decode()
         quoted = shlex.quote(path)
         before = f"printf %s {data} | base64 -d > {quoted}; printf 0 > {_COUNTER}; "
         after = f"; set -- $?; rm -f {quoted} {_COUNTER}; (exit $1)" if keep else ""
         words = shlex.join(["bash", path, *self.arguments])
         return host.run(before + words + after, stdin=f"{_TTY}\n" * _MOST_READS, keep=keep)
 
-    def _wrapped(self, ended: bool, keep: bool, columns: int) -> str:
+    def _wrapped(self, keep: bool, columns: int) -> str:
         """The script with our functions on its first line, so that the numbers of its lines stay."""
         first, rest = "", self.source
         if rest.startswith("#!"):
             _, first, rest = rest.partition("\n")
-        prelude = _PRELUDE.replace("@ODD@", _ODD).replace("@TTY@", _TTY).replace("@COUNTER@", _COUNTER)
+        prelude = (
+            _PRELUDE.replace("@ODD@", _ODD).replace("@TTY@", _TTY).replace("@END@", _END).replace("@COUNTER@", _COUNTER)
+        )
         prelude = prelude.replace("@COLUMNS@", str(columns))
         typed = " ".join(_quote(line.removesuffix("\n")) for line in self.lines)
-        head = " ".join(prelude.split("\n")) + f"__typed=({typed}); __eof={1 if ended else ''}; "
+        head = " ".join(prelude.split("\n")) + f"__typed=({typed}); "
         if not keep and "sleep" in rest and not re.search(r"\bdate\b|SECONDS", rest):
             head = _SLEEP + head
         return f"{{ {head}{first}{_SELECT.sub(_menu, rest)}\n}} 2>&1\n"

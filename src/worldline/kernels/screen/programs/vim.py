@@ -69,6 +69,8 @@ class Vim(VimView):
             elif was_outside and not self.outside:
                 lead += "\n\x1b[?1049h"
             if warning and self.text.changes != changes:
+                if self.mode == "insert":
+                    warning = self._plainly(host, f"-- INSERT -- {_READ_ONLY}")
                 self.warned, self.paused = True, (warning, warning)
             if over:
                 self._remember(host)
@@ -81,8 +83,8 @@ class Vim(VimView):
             # the key may still be part of a code that begins with Escape
             shown = text if text.isprintable() else f"^{chr(ord(text) ^ 64)}"
             place = held[held.rfind("\x1b[") :]
-            over = shown if len(shown) == 1 else ""
-            self.paused = (f"{held}{over}\x1b[{host.lines};{host.columns - 27}H^[{shown}{place}",)
+            inserted = shown if len(shown) == 1 else ""
+            self.paused = (f"{held}{inserted}\x1b[{host.lines};{host.columns - 27}H^[{shown}{place}",)
             return Shown(lead + self.paused[0], unknown=self._unknown())
         if text == "\x1b" and (had or (before_mode == "normal" and not self.left_insert and not was_visual)):
             self.paused, self.escaped = (self._plainly_pending(host, f"{had}^["),), host.now
@@ -400,9 +402,9 @@ class Vim(VimView):
         self.target = match["register"] or self.target
         over = self._command(match, host)
         done = self.mode == "normal" and not self.visual and not self.typed
-        if done and self.text.changes != self.begun and match["motion"] not in ("u", "\x12", ".", ":", "&"):
-            if not self.playing and match["motion"][0] != "@":
-                self.change = self.keys if not self.selected else ""
+        changed = done and self.text.changes != self.begun and not self.playing
+        if changed and match["motion"][0] not in "u\x12.:&@":
+            self.change = self.keys if not self.selected else ""
         if done:
             self.target = ""
         return over

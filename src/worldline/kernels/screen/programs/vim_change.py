@@ -164,7 +164,7 @@ def _restore(vim: VimView, taken: list[Change], given: list[Change], word: str) 
     again = word == "after"
     text.x = (
         text.first_nonblank(text.y)
-        if again or len(now) != len(then)
+        if again or text.y != change.place[0]
         else min(change.place[1], max(len(text.line) - 1, 0))
     )
     difference = len(then) - len(now)

@@ -80,11 +80,11 @@ def _run(vim: VimView, line: str, host: Host) -> Asked:
     bang = "!" if name.endswith("!") and len(name) > 1 else ""
     bare = name.removesuffix("!") if bang else name
     whole = _WHOLE.get(bare, bare)
-    if lines.given and not (0 <= lines.first < len(text.lines) and lines.last < len(text.lines)):
-        if not (lines.first == -1 and whole in ("read", "put")):
-            vim.say("E16: Invalid range")
-            vim.failed = True
-            return ""
+    lowest = -1 if whole in ("read", "put") else 0
+    if lines.given and not (lowest <= lines.first < len(text.lines) and lines.last < len(text.lines)):
+        vim.say("E16: Invalid range")
+        vim.failed = True
+        return ""
     if lines.given and lines.first > lines.last:
         vim.doubt = vim.doubt or "a range of vim that goes backwards"
         return ""

@@ -321,6 +321,9 @@ class VimView:
     def kept_indent(self, y: int) -> str:
         """What stays of a line that is changed as a whole."""
         if self.kind == "python":
+            above = next((line for line in reversed(self.text.lines[:y]) if line.strip()), "")
+            if re.match(r"\s*(?:return|break|continue|raise|pass)\b", above):
+                return ""
             start = new_start(self.kind, self.text.lines[:y], y)
             if start is None:
                 self.doubt = self.doubt or "how vim indents the line"

@@ -10,8 +10,8 @@ from worldline.kernels.screen.programs.vim_view import VimView
 __all__ = ["BLOCK", "begin", "leave", "press", "select_again"]
 
 BLOCK = "\x16"
-_OPERATORS = {"d": "d", "x": "d", "\x1b[3~": "d", "X": "d", "D": "d", "y": "y", "Y": "y", "c": "c", "s": "c", "S": "c",
-              "C": "c", "R": "c", "~": "g~", "u": "gu", "U": "gU", "gu": "gu", "gU": "gU", "g~": "g~", "=": "="}  # fmt: skip
+_OPERATORS = {"d": "d", "x": "d", "\x1b[3~": "d", "X": "d", "D": "d", "y": "y", "Y": "y", "c": "c", "s": "c",
+              "S": "c", "C": "c", "R": "c", "~": "g~", "u": "gu", "U": "gU", "gu": "gu", "gU": "gU", "g~": "g~", "=": "="}  # fmt: skip
 """The operator that a key stands for while text is selected."""
 
 
@@ -112,7 +112,7 @@ def _select_object(vim: VimView, key: str, count: int) -> None:
 
 def _operated(vim: VimView, operator: str, key: str) -> None:
     span = _span(vim)
-    if key in "XDYSCR" or (span.lines and not vim.visual == "V"):
+    if key in "XDYSCR" or (span.lines and vim.visual != "V"):
         span = Span(span.start, (max(vim.anchor[0], vim.text.y), 0), True)
     if operator == "y" and span.lines:
         vim.text.x = span.start[1] if vim.anchor > (vim.text.y, vim.text.x) else vim.anchor[1]

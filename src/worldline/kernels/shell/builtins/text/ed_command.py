@@ -97,7 +97,7 @@ class _Editor:
                 self.call.unknown("an interactive command")
             self._global(given, argument, keep=letter == "g")
             return
-        if letter == "e" and argument[:1] not in ("", " "):
+        if letter and letter in "efr" and argument[:1] not in ("", " "):
             raise EdError("Unexpected command suffix")
         if letter and letter in "zkexyEPWX":
             self.call.unknown(f"the command {letter}")
