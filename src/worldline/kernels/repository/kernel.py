@@ -31,7 +31,7 @@ from worldline.kernels.repository.shell import (
     within,
 )
 from worldline.kernels.repository.starting import machine_of, setup_command
-from worldline.kernels.repository.testing import TestRun, test_run
+from worldline.kernels.repository.testing import TestRun, foreseen, test_run
 from worldline.kernels.repository.tree import Tree, digest
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.files import KernelFiles
@@ -76,6 +76,20 @@ def _started(state_json: str) -> ShellKernel:
     return kernel
 
 
+@lru_cache(maxsize=256)
+def _start_print(state_json: str) -> str:
+    """Hash of all files of a world at its start."""
+    state = SweState.model_validate_json(state_json)
+    return Tree(_started(state_json), state.cwd).fingerprint()
+
+
+def _goals(world: WorldSpec) -> frozenset[str]:
+    """Commands that succeed once a world's task is done, by its verifier."""
+    checks = (world.verifier or {}).get("checks", ())
+    commands = [(check.get("action") or {}).get("command") for check in checks if check.get("exit_code") == 0]
+    return frozenset(command for command in commands if isinstance(command, str))
+
+
 class RepositoryKernel:
     """A repository: files, git, a shell, and what the tools remember of them.
 
@@ -94,7 +108,9 @@ class RepositoryKernel:
         tools = world.tools or family_tools(state.family)
         self._schemas = {tool.name: tool.parameters for tool in tools}
         self._world_id = content_id(state.model_dump(mode="json"))
-        self._shell = RepositoryShell(_started(canonical_json(state.model_dump(mode="json"))).fork())
+        self._start = canonical_json(state.model_dump(mode="json"))
+        self._goals = _goals(world)
+        self._shell = RepositoryShell(_started(self._start).fork())
         self._cwd = state.cwd
         self._seen: Mapping[str, str] = {}
         """Files that were read, with the hash of what was seen."""
@@ -226,8 +242,8 @@ class RepositoryKernel:
                 return self._refused(action, str(refusal), "run_shell_command error")
             if tree.kind(start) != "directory":
                 return self._refused(action, f"Directory does not exist: {directory}", "run_shell_command error")
-        tests = test_run(command)
-        if tests is not None and not (tests.kind == "python" and self._computes(command, start)):
+        tests = self._tests(command, start)
+        if tests is not None and not (tests.kind in ("python", "program") and self._computes(command, start)):
             return self._test(action, command, start, tests)
         if "\0" in command:
             observation = Observation.from_text("", is_error=True)
@@ -265,7 +281,7 @@ class RepositoryKernel:
 
     def _probe(self, action: Action, command: str) -> _Trial:
         """A verifier's question: a plain command in the root, with its status."""
-        tests = test_run(command)
+        tests = self._tests(command, self.state.cwd)
         if tests is not None:
             outcome = self._outcomes.get(self._outcome_key(command, self.state.cwd))
             status = outcome.status if outcome is not None else None
@@ -280,21 +296,39 @@ class RepositoryKernel:
 
     # --- tests
 
+    def _tests(self, command: str, directory: str) -> TestRun | None:
+        """The test run that a command is; None where it is something else."""
+        self._shell.kernel.reject()
+        tree = Tree(self._shell.kernel, self.state.cwd)
+
+        def read(name: str) -> str | None:
+            try:
+                text = tree.read(posixpath.join(directory, name)).decode("utf-8", "replace")
+            except (OSError, Unknown):
+                return None
+            return None if tree.doubts else text
+
+        return test_run(command, read)
+
     def _outcome_key(self, command: str, directory: str) -> str:
         tree = Tree(self._shell.kernel, self.state.cwd)
         return outcomes.key(command, posixpath.relpath(directory, self.state.cwd), tree.fingerprint())
 
     def _test(self, action: Action, command: str, directory: str, tests: TestRun) -> _Trial:
-        """Run tests: what is known is only what was seen before with the same files."""
+        """Run tests: known is what was seen before with the same files, and what follows where there are none."""
         self._shell.kernel.reject()
-        key = self._outcome_key(command, directory)
-        outcome, known = self._outcomes.get(key), True
-        if outcome is None:
-            outcome, known = outcomes.latest(self._outcomes, command), False
-        given = action.arguments.get("directory")
-        text, error = self._told(command, given, outcome.output if outcome else "", outcome.status if outcome else 0)
-        why = "ran before with the same files" if known else "what tests do is known to reality only"
-        cls = f"{tests.kind} again" if known else tests.kind
+        tree = Tree(self._shell.kernel, self.state.cwd)
+        output, status, known, cls = "", 0, False, tests.kind
+        seen = self._outcomes.get(self._outcome_key(command, directory))
+        plain = foreseen(command, tree, directory) if seen is None else None
+        if seen is not None:
+            output, status, known, cls = seen.output, seen.status, True, f"{tests.kind} again"
+        elif plain is not None and not tree.doubts:
+            (output, status), known, cls = plain, True, f"{tests.kind} none"
+        elif command in self._goals and tree.fingerprint() == _start_print(self._start):
+            status = 1  # at the start the task is not done
+        text, error = self._told(command, action.arguments.get("directory"), output, status)
+        why = f"ran {tests.kind}" if known else "what tests do is known to reality only"
         proposal = Proposal(Observation.from_text(text, is_error=error), known=known, classes=(cls,), why=why)
         after = self._moved(command, directory) if self.state.family == "editor" else self._cwd
         return _Trial(action, proposal, None, None, tests, after)
@@ -364,8 +398,8 @@ class RepositoryKernel:
         if self.state.family == "envelope":
             start = posixpath.normpath(posixpath.join(self.state.cwd, given)) if given else self.state.cwd
         seen = self._read(turn.observation)
-        if seen.status is not None:
-            key = self._outcome_key(command, start)
+        key = self._outcome_key(command, start)
+        if seen.status is not None and key:
             self._outcomes = {**self._outcomes, key: outcomes.Outcome(command, seen.output, seen.status)}
 
     def _read(self, observation: Observation) -> Any:
@@ -410,6 +444,7 @@ class RepositoryKernel:
         self.reject()
         twin = object.__new__(RepositoryKernel)
         twin.state, twin._schemas, twin._world_id = self.state, self._schemas, self._world_id
+        twin._start, twin._goals = self._start, self._goals
         twin._shell = self._shell.fork()
         twin._cwd, twin._seen, twin._outcomes = self._cwd, self._seen, self._outcomes
         twin._trial = None
@@ -454,7 +489,7 @@ class RepositoryKernel:
             command = arguments.get("command")
             if not isinstance(command, str):
                 return {}
-            tests = test_run(command)
+            tests = self._tests(command, self._cwd)
             if tests is not None:
                 place = posixpath.relpath(self._cwd, self.state.cwd)
                 return {"tree": tree.fingerprint(), "place": place}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from worldline.types import content_id
 
-__all__ = ["Outcome", "key", "latest"]
+__all__ = ["Outcome", "key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +19,5 @@ class Outcome:
 
 
 def key(command: str, place: str, tree: str) -> str:
-    """What an outcome is found by: the command, where it ran, and a hash of all files; never found where unknown."""
+    """What an outcome is found by: command, place and a hash of all files; empty where some are not known."""
     return content_id([command, place, tree]) if tree != "unknown" else ""
-
-
-def latest(outcomes: Mapping[str, Outcome], command: str) -> Outcome | None:
-    """The last outcome of a command, whatever the files were; a guess."""
-    return next((one for one in reversed(list(outcomes.values())) if one.command == command), None)
