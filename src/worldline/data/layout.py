@@ -1,0 +1,75 @@
+"""How a trajectory becomes the chat that a model is trained on: the same messages as it is asked with later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from worldline.data.rows import TrainingMessage
+from worldline.domains import get_domain
+from worldline.types import Action, JsonDict, Trajectory
+
+__all__ = ["answer", "conversation", "prompt"]
+
+_STATE_TAGS = ("<state_change>", "</state_change>")
+_REWARD_TAGS = ("<reward>", "</reward>")
+
+
+def conversation(
+    trajectory: Trajectory, weights: dict[int, float], labels: dict[int, str], prompts: Path | None = None
+) -> tuple[TrainingMessage, ...]:
+    """Lay out a whole trajectory, its observations as assistant messages (CPT).
+
+    Args:
+        trajectory: All of its turns are shown.
+        weights: Loss weight of the observation at each position; missing ones are context.
+        labels: Class of each turn.
+        prompts: Folder of templates in place of the domain's own.
+    """
+    domain = get_domain(trajectory.world.domain, prompts)
+    # the message that asks for an answer has an instruction that belongs to asking, so one turn more is laid out
+    laid_out = domain.messages(trajectory.world, trajectory.turns, Action(name="none", arguments={"command": "true"}))[:-1]
+    chat = [TrainingMessage(role="system", content=laid_out[0]["content"])]
+    for number in range(len(trajectory.turns)):
+        asked, seen = laid_out[1 + 2 * number], laid_out[2 + 2 * number]
+        chat.append(TrainingMessage(role="user", content=asked["content"]))
+        weight, label = weights.get(number, 0.0), labels.get(number)
+        chat.append(TrainingMessage(role="assistant", content=seen["content"], weight=weight, label=label))
+    return tuple(chat)
+
+
+def prompt(trajectory: Trajectory, turn: int, prompts: Path | None = None) -> tuple[TrainingMessage, ...]:
+    """Lay out what a model is asked with at a turn (from 0), without its answer."""
+    domain = get_domain(trajectory.world.domain, prompts)
+    laid_out = domain.messages(trajectory.world, trajectory.turns[:turn], trajectory.turns[turn].action)
+    return tuple(TrainingMessage.model_validate(message) for message in laid_out)
+
+
+def answer(
+    trajectory: Trajectory, turn: int, reasoning: str | None = None, target: JsonDict | None = None
+) -> TrainingMessage:
+    """Write the answer that a model should give at a turn: the true observation, with what else it should tell.
+
+    Args:
+        trajectory: Where the turn stands.
+        turn: Its position, from 0.
+        reasoning: What the model thinks before it answers.
+        target: `state_change` (lines) and `reward` (a number), told in tags of their own before the observation.
+    """
+    domain = get_domain(trajectory.world.domain)
+    told = domain.write_answer(trajectory.turns[turn].observation, trajectory.world)
+    return TrainingMessage(role="assistant", content=f"{_told(target)}{told}", reasoning=reasoning, weight=1.0)
+
+
+def _told(target: JsonDict | None) -> str:
+    text = ""
+    if target and "state_change" in target:
+        text += "\n".join([_STATE_TAGS[0], *target["state_change"], _STATE_TAGS[1], ""])
+    if target and target.get("reward") is not None:
+        text += f"{_REWARD_TAGS[0]}{target['reward']:g}{_REWARD_TAGS[1]}\n"
+    return text
+
+
+def untold(chat: Collection[TrainingMessage]) -> int:
+    """Characters of a chat."""
+    return sum(len(message.content) for message in chat)
