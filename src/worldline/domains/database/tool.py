@@ -235,7 +235,10 @@ class SqliteEngine:
 
     def __init__(self, max_rows: int, timeout: float, monotonic: Any) -> None:
         self.trace = Trace()
-        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        # no statement is kept prepared: what is touched is told where one is prepared
+        self.connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False, cached_statements=0
+        )
         self._max_rows, self._timeout, self._monotonic = max_rows, timeout, monotonic
         self._deadline = 0.0
         self._read_only = False
@@ -308,6 +311,8 @@ class SqliteEngine:
         result = self._execute(
             'SELECT name, type, "notnull" AS not_null, dflt_value AS "default", pk FROM pragma_table_info(?)', (table,)
         )
+        self.trace.writes.clear()  # the virtual table that is asked counts as created
+        self.trace.changed = False
         if not result.rows:
             raise SqlError(f"no such table: {table}")
         return result

@@ -344,5 +344,5 @@ def _classes(engine: str, action: Action, trace: Trace, is_error: bool) -> list[
     if action.name not in TOOLS:
         return ["unknown_tool"]
     kinds = list(dict.fromkeys(trace.kinds)) or [action.name]
-    known = [kind if kind.isalpha() and len(kind) < 12 else "other" for kind in kinds]
+    known = [kind if kind.replace("_", "").isalpha() and len(kind) < 15 else "other" for kind in kinds]
     return [f"{engine} {kind}{' error' if is_error else ''}" for kind in known]
