@@ -15,6 +15,10 @@ from typing import Any
 import pytest
 from real_server import CONTEXT, INSTALL, MODEL, RealServer, find_weights, server_python
 
+from worldline.bench.suite import load_suite
+from worldline.formats.agentworldbench import rows_of
+from worldline.formats.skeleton import plain_json
+
 sys.path.append(str(Path(__file__).parents[1] / "cli"))
 
 from program import PROGRAM, actions, environment, records, worldline
@@ -227,3 +231,33 @@ def test_the_fidelity_table_of_a_real_model(server: RealServer, tmp_path: Path):
     cells = [row.split("│")[1].strip() for row in done.stdout.splitlines() if row.startswith("│")]
     assert cells == ["model", "plain", "grounded", "plain"], done.stdout
     assert "failed" not in done.stdout and server.answered > before
+
+
+def test_a_benchmark_is_asked_judged_and_reported(server: RealServer, tmp_path: Path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for dialect in ("commands", "keystrokes"):
+        shortest = min(load_suite("terminal", "dev", dialect=dialect).trajectories, key=lambda t: len(str(t.world)))
+        with (data / "terminal_test.jsonl").open("a") as file:
+            file.writelines(plain_json(row) + "\n" for row in rows_of(shortest, (1, 2)))
+    run = ["bench", "agentworld", "run", "--data", data, "--out", tmp_path / "run", "--temperature", "0"]
+    run += ["--model", f"{server.url}#{MODEL}", "--judge", f"{server.url}#{MODEL}", "--concurrency", "2"]
+    run += ["--context", "4096", "--judge-context", "6144", "--max-tokens", "32", "--judge-max-tokens", "160"]
+    before = server.answered
+    done = worldline(*run, home=tmp_path, timeout=1500)
+    assert done.returncode == 0, done.stderr
+    assert "4 of 4 rows answered (4 now)" in done.stderr
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    judged = [json.loads(line) for line in (tmp_path / "run" / "judgements.jsonl").read_text().splitlines()]
+    failed = sum(record.get("scores") is None for record in judged)
+    assert (summary["n"], summary["n_pending"], summary["model"]) == (4, 0, MODEL)
+    assert summary["failures"].get("judge failure", 0) == failed
+    # The server holds answers to the schema, so what fails is only cut off.
+    assert all(record["sampling"]["form"] in ("json_schema", "json_object") for record in judged)
+    asked = server.answered
+    assert asked - before == 4 + sum(record.get("tries", 1) for record in judged)
+    again = worldline(*run, home=tmp_path, timeout=600)
+    assert "(0 now)" in again.stderr and server.answered == asked
+    page = worldline("bench", "report", tmp_path / "run", home=tmp_path, timeout=300)
+    assert page.returncode == 0, page.stderr
+    assert MODEL in (tmp_path / "run" / "report.html").read_text()

@@ -7,7 +7,7 @@ import pytest
 
 from worldline.errors import ConfigError, ModelError
 from worldline.models import Message, ModelAnswer, Sampling, ScriptedModel
-from worldline.models.llama import answer_schema
+from worldline.models.llama import answer_schema, bounded_schema
 from worldline.models.serving import ServedModel, serve
 from worldline.models.store import StoredModel
 from worldline.types import Usage
@@ -108,3 +108,20 @@ def test_a_response_format_holds_answers_to_its_schema():
     for wrong in ({"type": "xml"}, {"type": "json_schema"}, {"type": "json_schema", "json_schema": []}, "json", 1):
         with pytest.raises(ConfigError, match="response_format"):
             answer_schema(wrong)
+
+
+def test_what_a_schema_leaves_open_is_bounded():
+    text = {"type": "string"}
+    schema = {
+        "type": "object",
+        "properties": {
+            "why": text,
+            "list": {"type": "array", "items": text},
+            "choice": {"type": "string", "enum": ["A"]},
+            "scores": {"type": "object", "properties": {"one": {"type": "integer"}, "name": {**text, "maxLength": 3}}},
+        },
+    }
+    held = bounded_schema(schema, 80)["properties"]
+    assert held["why"] == {"type": "string", "maxLength": 80}
+    assert held["list"] == {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 20}}
+    assert (held["choice"], held["scores"]) == (schema["properties"]["choice"], schema["properties"]["scores"])

@@ -19,13 +19,15 @@ from worldline.models.base import Message, Sampling
 from worldline.models.templates import chat_tokens
 from worldline.types import JsonDict
 
-__all__ = ["PORTABLE_BUILD", "LlamaBackend", "answer_schema", "available", "works"]
+__all__ = ["PORTABLE_BUILD", "LlamaBackend", "answer_schema", "available", "bounded_schema", "works"]
 
 PORTABLE_BUILD = "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON'"
 """Build settings for processors that announce more than they can."""
 
 _LOG = logging.getLogger(__name__)
 _EXTRA = {"min_p", "typical_p", "repeat_penalty", "frequency_penalty", "presence_penalty", "logit_bias"}
+_FREE_TEXT, _ENTRIES = 512, 2
+"""Characters of a text, and entries of a list, where neither a schema nor a token limit bounds them."""
 _PROBE = """
 import sys, llama_cpp
 model = llama_cpp.Llama(sys.argv[1], n_ctx=64, n_threads=1, verbose=False)
@@ -54,6 +56,27 @@ def answer_schema(response_format: Any) -> JsonDict | None:
         if isinstance(schema, dict):
             return schema
     raise ConfigError("response_format is not one that is known", hint="json_schema or json_object, with a schema")
+
+
+def bounded_schema(schema: JsonDict, characters: int) -> JsonDict:
+    """Bound what a schema leaves open: a small model that may write on in a text never comes to its end.
+
+    Args:
+        schema: A JSON schema.
+        characters: Longest text where the schema names no length; a list without one has at most two entries, each a
+            quarter as long.
+    """
+    bounded = {
+        name: bounded_schema(value, characters) if isinstance(value, dict) and name != "items" else value
+        for name, value in schema.items()
+    }
+    if schema.get("type") == "string" and not {"enum", "const", "maxLength", "format", "pattern"} & schema.keys():
+        bounded["maxLength"] = characters
+    if schema.get("type") == "array":
+        bounded.setdefault("maxItems", _ENTRIES)
+        if isinstance(schema.get("items"), dict):
+            bounded["items"] = bounded_schema(schema["items"], max(1, characters // 4))
+    return bounded
 
 
 def available() -> bool:
@@ -160,7 +183,8 @@ class LlamaBackend:
                 extra["grammar"] = LlamaGrammar.from_string(str(grammar), verbose=False)
         elif schema is not None:
             with boundary(ConfigError, "reading the JSON schema", ValueError, RuntimeError, KeyError):
-                extra["grammar"] = LlamaGrammar.from_json_schema(json.dumps(schema), verbose=False)
+                held = bounded_schema(schema, sampling.max_tokens or _FREE_TEXT)
+                extra["grammar"] = LlamaGrammar.from_json_schema(json.dumps(held), verbose=False)
         chosen = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
         named = {name: value for name, value in chosen.items() if value is not None}
         return {"max_tokens": sampling.max_tokens, "seed": sampling.seed, **named, **extra}
