@@ -53,6 +53,8 @@ class TurnScore(Frozen):
     """The true answer is empty and no error: the no-op slice."""
     seconds: float
     classes: tuple[str, ...] = ()
+    tool: str = ""
+    """The tool that was called."""
     failure: str | None = None
     """Type of the error that kept the engine from answering (counted as wrong), or its model (its guess counts)."""
 

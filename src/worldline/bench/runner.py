@@ -137,6 +137,7 @@ def _score(
         silent=_silent(turn.observation),
         seconds=seconds,
         classes=tuple(prediction.extra.get("classes", ())) if prediction else (),
+        tool=turn.action.name,
         failure=_failure(prediction, failure),
     )
 

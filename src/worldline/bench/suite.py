@@ -155,6 +155,7 @@ def measure(
     journal: Path | None = None,
     seed: int = 0,
     on_engine: Callable[[str], Callable[[Trajectory], None]] | None = None,
+    tools: frozenset[str] | None = None,
 ) -> tuple[list[BenchRow], dict[str, list[TurnScore]]]:
     """Measure engines on a suite.
 
@@ -167,6 +168,7 @@ def measure(
         journal: Stem of the journal files; with it a killed run goes on where it was.
         seed: Seed of the bootstrap.
         on_engine: Called with an engine's name before it runs; returns the callback for finished trajectories.
+        tools: Only calls of these tools count; None: all.
 
     Returns:
         The rows, and every engine's scored turns.
@@ -185,6 +187,7 @@ def measure(
                 journal=kept,
                 on_done=on_engine(name) if on_engine else None,
             )
+        done = [score for score in done if tools is None or score.tool in tools]
         scores[name] = done
         rows.append(row(done, engine=name, model=model, domain=suite.domain, split=suite.split, seed=seed))
     return rows, scores

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from worldline.bench.metrics import BenchRow, TurnScore
 
-__all__ = ["failure_table", "fidelity_table"]
+__all__ = ["failure_table", "fidelity_table", "tool_table"]
 
 
 def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
@@ -70,6 +70,30 @@ def failure_table(scores: Sequence[TurnScore], limit: int = 25) -> Table:
     for name, count in wrong.most_common(limit):
         table.add_row(name, str(count), str(right[name]), str(abstained[name]))
     return table
+
+
+def tool_table(scores: Sequence[TurnScore]) -> Table:
+    """Share of exact answers for each tool, the most called first, and for all together."""
+    calls = Counter(score.tool for score in scores)
+    groups = [(name or "-", [score for score in scores if score.tool == name]) for name, _ in calls.most_common()]
+    table = Table(title="by tool", title_justify="left", header_style="bold")
+    table.add_column("tool")
+    for column in ("turns", "exact", "errors agree", "abstained"):
+        table.add_column(column, justify="right")
+    for name, group in [*groups, ("all", list(scores))]:
+        agreed = [bool(score.error_agrees) for score in group if score.error_agrees is not None]
+        table.add_row(
+            name,
+            str(len(group)),
+            _percent(_share([score.exact for score in group])),
+            _percent(_share(agreed)),
+            _percent(_share([score.abstained for score in group])),
+        )
+    return table
+
+
+def _share(flags: Sequence[bool]) -> float | None:
+    return sum(flags) / len(flags) if flags else None
 
 
 def _percent(value: float | None) -> str:

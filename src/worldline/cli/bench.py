@@ -92,6 +92,10 @@ bench.add_command(judge_audit)
     show_default=True,
     help="What an answer of kernel or memory must reach to count.",
 )
+@click.option("--by", type=click.Choice(["tool"]), help="Also print the last engine's shares for each tool.")
+@click.option(
+    "--tools", "only", help="Score only the calls of these tools, separated by commas; the others are still followed."
+)
 @click.option("--failures", is_flag=True, help="Also count the last engine's wrong answers by program.")
 @click.option("--plot", "plot_file", type=click.Path(path_type=Path, dir_okay=False), help="Also draw it to FILE.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap and of sampling.")
@@ -110,6 +114,8 @@ def real(
     skip_bad: bool,
     ceiling: bool,
     min_confidence: float,
+    by: str | None,
+    only: str | None,
     failures: bool,
     plot_file: Path | None,
     seed: int,
@@ -130,7 +136,7 @@ def real(
     """
     require_extra("scipy", "bench")
     from worldline.bench.suite import default_engines, load_suite, measure
-    from worldline.bench.table import failure_table, fidelity_table
+    from worldline.bench.table import failure_table, fidelity_table, tool_table
     from worldline.engines import EngineOptions, EngineParts
     from worldline.models.base import Sampling
     from worldline.worlds import load_world_file
@@ -171,8 +177,9 @@ def real(
             journal=json_file if json_file and str(json_file) != "-" else None,
             seed=seed,
             on_engine=watch,
+            tools=frozenset(only.split(",")) if only else None,
         )
-    title = f"Worldline-Real {suite.title}, seed {seed}"
+    title = f"Worldline-Real {suite.title}, seed {seed}" + (f", calls of {only}" if only else "")
     if json_file is not None:
         write_json(json_file, [row.model_dump(mode="json") for row in rows])
     if plot_file is not None:
@@ -180,6 +187,8 @@ def real(
     if str(json_file) != "-":
         out = Console(width=None if Console().is_terminal else 180)
         out.print(fidelity_table(rows, title))
+        if by is not None:
+            out.print(tool_table(scores[names[-1]]))
         if failures:
             out.print(failure_table(scores[names[-1]]))
 
