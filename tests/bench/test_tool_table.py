@@ -35,9 +35,9 @@ def test_each_tool_has_a_row():
 def test_only_some_tools_are_scored():
     world = WorldSpec(domain="swe", initial_state={"cwd": "/home/user/p", "files": {"a.txt": "x\n"}, "commit": None})
     read = Action(name="Read", arguments={"file_path": "/home/user/p/a.txt"})
-    listing = Action(name="Bash", arguments={"command": "ls"})
+    clock = Action(name="Bash", arguments={"command": "date"})
     turns = (
-        Turn(action=listing, observation=Observation.from_text("b.txt", is_error=False)),
+        Turn(action=clock, observation=Observation.from_text("today", is_error=False)),
         Turn(action=read, observation=Observation.from_text("     1→x", is_error=False)),
     )
     suite = Suite("swe", "own", (Trajectory(source=Source.OBSERVED, world=world, turns=turns),))

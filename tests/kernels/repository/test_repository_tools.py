@@ -229,3 +229,85 @@ def test_what_git_ignores_is_not_searched():
     call(kernel, "write_file", file_path=f"{ROOT}/fresh.py", content="alpha = 1\n")
     text = call(kernel, "search_file_content", pattern="alpha = ").text
     assert "File: fresh.py" in text and "build" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (
+            "python -m pytest -q nope.py",
+            "Exit code 4\nERROR: file or directory not found: nope.py\n\n\nno tests ran in 0.00s",
+        ),
+        ("pytest tests/test_a.py nope.py -q -x 2>&1 | tail -1", "no tests ran in 0.00s"),
+        ("python -m pytest -q empty.txt", "Exit code 5\n\nno tests ran in 0.00s"),
+    ],
+)
+def test_what_is_not_there_is_not_tested(command: str, text: str, editor: Kernel):
+    assert call(editor, "Bash", command=command).text == text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -m pytest",
+        "python -m pytest -q tests",
+        "python -m pytest nope.py",
+        "python -m pytest -q nope.py --frobnicate",
+        "pytest -q tests/test_a.py::test_gone",
+        "python -m unittest -q nope",
+        "timeout 5 pytest -q tests/test_a.py | tail -1",
+    ],
+)
+def test_no_other_test_run_is_foreseen(command: str, editor: Kernel):
+    proposal = editor.propose(Action(name="Bash", arguments={"command": command}))
+    assert not proposal.known and "passed" not in proposal.observation.text
+
+
+def test_a_task_that_is_not_done_is_guessed_to_fail():
+    command = "python -m pytest -q tests/test_a.py"
+    world = WorldSpec(
+        domain="swe",
+        initial_state={"cwd": ROOT, "files": FILES},
+        verifier={"checks": [{"action": {"command": command}, "exit_code": 0}]},
+    )
+    kernel, action = build_kernel(world), Action(name="Bash", arguments={"command": command})
+    assert kernel.propose(action).observation.is_error
+    call(kernel, "Write", file_path=f"{ROOT}/src/c.py", content="")
+    assert not kernel.propose(action).observation.is_error
+
+
+def test_a_verifier_believes_a_run_that_was_seen(editor: Kernel):
+    command = "python -m pytest -q tests/test_a.py"
+    probe = Action(name="bash", arguments={"command": command})
+    assert not editor.propose(probe).known
+    seen = Observation.from_text("1 passed in 0.00s", is_error=False)
+    editor.absorb(Turn(action=Action(name="Bash", arguments={"command": command}), observation=seen))
+    assert editor.propose(probe).known and editor.propose(probe).observation.exit_code == 0
+    listing = editor.propose(Action(name="bash", arguments={"command": "test -f nope"}))
+    assert listing.known and listing.observation.exit_code == 1
+
+
+def test_other_programs_are_left_to_reality(editor: Kernel):
+    for command in ("pip list | head -3", 'python -c "import a; print(a)"', "frobnicate --version"):
+        action = Action(name="Bash", arguments={"command": command})
+        editor.absorb(Turn(action=action, observation=Observation.from_text("something else", is_error=False)))
+    assert call(editor, "Bash", command="git status --short && ls src").text == "a.py\nb.py"
+
+
+def test_an_edit_that_reality_refused_is_not_done(editor: Kernel):
+    path = f"{ROOT}/src/a.py"
+    call(editor, "Read", file_path=path)
+    action = Action(name="Edit", arguments={"file_path": path, "old_string": "import os", "new_string": "import re"})
+    refusal = Observation.from_text("<tool_use_error>The disk is full</tool_use_error>", is_error=True)
+    editor.absorb(Turn(action=action, observation=refusal))
+    assert call(editor, "Bash", command="head -1 src/a.py").text == "import os"
+
+
+def test_arguments_may_come_as_json_text():
+    from worldline.domains import get_domain
+
+    domain = get_domain("swe")
+    action = domain.parse_action({"name": "Read", "arguments": '{"file_path": "/home/user/work/README.md"}'})
+    assert action.arguments == {"file_path": "/home/user/work/README.md"}
+    text = domain.messages(WorldSpec(domain="swe"), (), action)[-1]["content"]
+    assert '"arguments": "{\\"file_path\\": \\"/home/user/work/README.md\\"}"' in text
