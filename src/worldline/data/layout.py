@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 
 from worldline.data.rows import TrainingMessage
 from worldline.domains import get_domain
-from worldline.types import Action, JsonDict, Trajectory
+from worldline.types import JsonDict, Trajectory
 
 __all__ = ["answer", "conversation", "prompt"]
 
@@ -28,7 +27,7 @@ def conversation(
     """
     domain = get_domain(trajectory.world.domain, prompts)
     # the message that asks for an answer has an instruction that belongs to asking, so one turn more is laid out
-    laid_out = domain.messages(trajectory.world, trajectory.turns, Action(name="none", arguments={"command": "true"}))[:-1]
+    laid_out = domain.messages(trajectory.world, trajectory.turns, trajectory.turns[-1].action)[:-1]
     chat = [TrainingMessage(role="system", content=laid_out[0]["content"])]
     for number in range(len(trajectory.turns)):
         asked, seen = laid_out[1 + 2 * number], laid_out[2 + 2 * number]
@@ -68,8 +67,3 @@ def _told(target: JsonDict | None) -> str:
     if target and target.get("reward") is not None:
         text += f"{_REWARD_TAGS[0]}{target['reward']:g}{_REWARD_TAGS[1]}\n"
     return text
-
-
-def untold(chat: Collection[TrainingMessage]) -> int:
-    """Characters of a chat."""
-    return sum(len(message.content) for message in chat)

@@ -34,6 +34,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 _WORD = re.compile(r"\w+")
 
 
+def _kept_shares() -> dict[TurnClass, float]:
+    return {"echo": 0.05, "boilerplate": 0.1, "transform": 0.5}
+
+
 class MaskSettings(Frozen):
     """Thresholds of the classes, and the share of each class that stays in the loss."""
 
@@ -46,17 +50,8 @@ class MaskSettings(Frozen):
     expansion_ratio: float = 1.5
     short: Annotated[int, Field(ge=0)] = 40
     """Characters up to which an observation is short."""
-    keep: dict[TurnClass, Share] = Field(
-        default_factory=lambda: {
-            "echo": 0.05,
-            "boilerplate": 0.1,
-            "transform": 0.5,
-            "retrieval": 1.0,
-            "expansion": 1.0,
-            "action": 1.0,
-            "other": 1.0,
-        }
-    )
+    keep: dict[TurnClass, Share] = Field(default_factory=_kept_shares)
+    """Share of each class; all of a class that is not named."""
 
 
 @dataclass(frozen=True, slots=True)

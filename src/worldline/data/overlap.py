@@ -103,5 +103,11 @@ class Reference:
         same = len(grams) >= self.least and held.turn_hashes[number - 1] in self._found_hashes
         return Overlap(same, self._share(grams))
 
+    def found(self, trajectory: Trajectory) -> Overlap:
+        """Say what of a training set's trajectory stands in what is held."""
+        grams: frozenset[int] = frozenset().union(*(_ngrams(_words(turn), self.n) for turn in trajectory.turns))
+        share = len(grams & self._grams) / len(grams) if len(grams) >= self.least else None
+        return Overlap(trajectory_hash(trajectory) in self._hashes, share)
+
     def _share(self, grams: frozenset[int]) -> float | None:
         return len(grams & self._found_grams) / len(grams) if len(grams) >= self.least else None

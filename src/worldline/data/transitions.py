@@ -26,7 +26,7 @@ def changes(before: JsonDict, after: JsonDict) -> list[str]:
         after: `describe()` after it.
 
     Returns:
-        One line a difference: `PATH: OLD -> NEW`, `PATH: added VALUE` or `PATH: removed`; no line where nothing changed.
+        One line a difference: `PATH: OLD -> NEW`, `PATH: added VALUE` or `PATH: removed`; none where nothing changed.
     """
     found = list(_differences("", before, after))
     if len(found) <= _MOST:

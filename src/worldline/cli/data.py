@@ -1,0 +1,193 @@
+"""`worldline data`: training sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from worldline.cli.options import json_file_option, write_json
+from worldline.data.rows import STAGES, Stage
+from worldline.errors import StorageError, boundary
+
+if TYPE_CHECKING:
+    from worldline.data.building import BuildReport, DataOptions
+    from worldline.data.overlap import Reference
+    from worldline.data.rows import TrainingRow
+    from worldline.types import JsonDict, Trajectory
+
+__all__ = ["data"]
+
+_PATH = click.Path(exists=True, path_type=Path)
+
+
+@click.group()
+def data() -> None:
+    """Make training sets of trajectories, and write them in the formats of trainers."""
+
+
+@data.command("build")
+@click.argument("stage", type=click.Choice(STAGES))
+@click.argument("more", nargs=-1, type=_PATH)
+@click.option("--from", "paths", multiple=True, type=_PATH, help="Trajectories: files and folders; repeat.")
+@click.option("--real", "domains", multiple=True, help="Also the train split of our recordings of a domain; repeat.")
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder to make.")
+@click.option("--against", multiple=True, type=_PATH, help="Benchmark that training must hold nothing of; repeat.")
+@click.option(
+    "--max-overlap", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Shared n-grams at most."
+)
+@click.option("--pool", type=click.Choice(["cpt", "tuning", "all"]), help="Families to take; default: the stage's own.")
+@click.option("--no-mask", is_flag=True, help="CPT: learn every observation.")
+@click.option(
+    "--transitions", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="CPT: turns told as transitions."
+)
+@click.option("--state-change", is_flag=True, help="SFT: targets also tell what changed, and the reward.")
+@click.option("--manual-pages", type=click.IntRange(1), help="CPT: so many manual pages of this machine as well.")
+@click.option("--max-characters", type=click.IntRange(1000), help="Longest row; early turns are dropped whole.")
+@click.option("--allow-simulated", is_flag=True, help="Take simulated trajectories too; the set says which it holds.")
+@click.option("--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of templates.")
+@click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of all draws.")
+@json_file_option
+def build(
+    stage: Stage,
+    more: tuple[Path, ...],
+    paths: tuple[Path, ...],
+    domains: tuple[str, ...],
+    out: Path,
+    against: tuple[Path, ...],
+    max_overlap: float,
+    pool: str | None,
+    no_mask: bool,
+    transitions: float,
+    state_change: bool,
+    manual_pages: int | None,
+    max_characters: int | None,
+    allow_simulated: bool,
+    prompts: Path | None,
+    skip_bad: bool,
+    seed: int,
+    json_file: Path | None,
+) -> None:
+    """Turn trajectories into a training set: rows.jsonl.zst, report.json and a card.
+
+    STAGE is cpt (continued pre-training on whole trajectories), sft (one turn each, with executed reasoning) or rl (one
+    turn's prompt each, its truth kept for the reward).
+    """
+    from worldline.data.building import BuildReport, DataOptions, build_rows
+    from worldline.data.card import data_card
+    from worldline.data.corpora import manual_rows
+    from worldline.data.sets import REPORT, write_rows
+
+    options = DataOptions.model_validate(
+        {
+            "stage": stage,
+            "seed": seed,
+            "pool": pool,
+            "mask": not no_mask,
+            "transitions": transitions,
+            "state_change": state_change,
+            "allow_simulated": allow_simulated,
+            "max_characters": max_characters,
+            "max_overlap": max_overlap,
+            "prompts": prompts,
+        }
+    )
+    report = BuildReport()
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("trajectories")
+        reference = _reference(against, skip_bad) if against else None
+        found = _trajectories([*paths, *more], domains, skip_bad)
+        watched = (trajectory for trajectory in found if not bar.advance(task))  # type: ignore[func-returns-value]
+        rows = build_rows(watched, options, report, benchmarks=reference, checks=_rules if stage == "rl" else None)
+        if manual_pages and stage == "cpt":
+            rows = _joined(rows, manual_rows(manual_pages, report))
+        write_rows(out, rows)
+    record = _record(options, report, [*paths, *more], domains, against)
+    with boundary(StorageError, f"writing {out}", OSError):
+        (out / REPORT).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (out / "README.md").write_text(data_card(record), encoding="utf-8")
+    if json_file is not None:
+        write_json(json_file, record)
+    if str(json_file) != "-":
+        _print(record, out)
+
+
+def _trajectories(paths: list[Path], domains: tuple[str, ...], skip_bad: bool) -> Iterator[Trajectory]:
+    from worldline.errors import ConfigError
+    from worldline.formats import read_trajectories
+    from worldline.formats.importing import Importer
+    from worldline.recordings import paths as recorded
+
+    if not paths and not domains:
+        raise ConfigError("nothing to learn from", hint="name trajectories with --from, or our recordings with --real")
+    if paths:
+        reader = Importer(paths, mask=True, strict=not skip_bad)
+        for unit in reader.units():
+            yield from reader.read(unit)
+    for domain in domains:
+        found = recorded(domain, "train")
+        if not found:
+            raise ConfigError(f"there are no recordings of {domain}")
+        for file in found:
+            yield from read_trajectories(file)
+
+
+def _reference(paths: tuple[Path, ...], skip_bad: bool) -> Reference:
+    from worldline.data.overlap import Reference
+    from worldline.formats.importing import Importer
+
+    reference = Reference()
+    reader = Importer(list(paths), strict=not skip_bad)
+    for unit in reader.units():
+        for trajectory in reader.read(unit):
+            reference.hold(trajectory)
+    return reference
+
+
+def _rules(trajectory: Trajectory) -> dict[int, list[JsonDict]]:
+    """Rule checks of a trajectory by position."""
+    from worldline.bench.rules.generating import rules_of
+
+    found: dict[int, list[JsonDict]] = {}
+    for rule in rules_of(trajectory):
+        if not rule.variation:
+            found.setdefault(rule.turn - 1, []).append(rule.model_dump(mode="json"))
+    return found
+
+
+def _joined(rows: Iterator[TrainingRow], more: Iterator[TrainingRow]) -> Iterator[TrainingRow]:
+    yield from rows
+    yield from more
+
+
+def _record(
+    options: DataOptions, report: BuildReport, paths: list[Path], domains: tuple[str, ...], against: tuple[Path, ...]
+) -> JsonDict:
+    from worldline import __version__
+
+    return {
+        "made_by": f"worldline {__version__}",
+        "options": options.model_dump(mode="json", exclude={"prompts"}),
+        "from": [path.name for path in paths] + [f"Worldline-Real/{name} train" for name in domains],
+        "against": [path.name for path in against],
+        **report.as_record(),
+    }
+
+
+def _print(record: JsonDict, out: Path) -> None:
+    table = Table(title=f"{record['rows']:,} rows of {record['trajectories']:,} trajectories in {out}")
+    for name in ("what", "", "count"):
+        table.add_column(name, justify="right" if name == "count" else "left")
+    for what in ("domains", "sources", "left_out", "dropped_turns", "labels", "trained"):
+        for key, count in sorted(record[what].items(), key=lambda item: -item[1]):
+            table.add_row(what.replace("_", " "), key, f"{count:,}")
+    Console(width=None if Console().is_terminal else 120).print(table)

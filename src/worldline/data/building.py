@@ -1,0 +1,283 @@
+"""Making training sets: trajectories stream through filters into rows, and a report says what became of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from worldline.data.filters import Kept, filtered, one_turn
+from worldline.data.layout import answer, conversation, prompt
+from worldline.data.masking import MaskSettings, TurnClass, classify, kept
+from worldline.data.overlap import Reference
+from worldline.data.reasoning import execute, in_words
+from worldline.data.rows import Stage, TrainingMessage, TrainingRow
+from worldline.errors import ConfigError
+from worldline.formats.base import is_evaluation_only
+from worldline.kernels import KERNELS, build_kernel
+from worldline.types import Frozen, JsonDict, Source, Trajectory
+
+__all__ = ["BuildReport", "DataOptions", "Pool", "build_rows", "pool_of"]
+
+Pool = Literal["cpt", "tuning", "all"]
+
+_TRANSITION = "Say what this action changes in the environment's state."
+_NOTHING = "Nothing changes."
+
+
+class DataOptions(Frozen):
+    """How a set is made; the same options and trajectories give the same set."""
+
+    stage: Stage
+    seed: int = 0
+    pool: Pool | None = None
+    """Families to take: `cpt` or `tuning` (SFT and RL), which share none, or `all`. None: the stage's own pool."""
+    cpt_share: Annotated[float, Field(gt=0, lt=1)] = 0.6
+    """Share of the families in the pool `cpt`."""
+    mask: bool = True
+    """CPT: mask turns by the information-theoretic classes."""
+    mask_settings: MaskSettings = MaskSettings()
+    transitions: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """CPT: share of turns that are also told as state transitions, as far as a kernel can."""
+    state_change: bool = False
+    """SFT: the target also tells what changed, and the reward where one is known."""
+    allow_simulated: bool = False
+    max_characters: Annotated[int, Field(ge=1000)] | None = None
+    """Longest row; early turns are dropped whole, and it is noted."""
+    max_overlap: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Largest share of n-grams in common with a benchmark (`--against`)."""
+    prompts: Path | None = None
+
+
+@dataclass(slots=True)
+class BuildReport:
+    """What each filter kept, and why the rest was left out."""
+
+    trajectories: int = 0
+    turns: int = 0
+    rows: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Whole trajectories, by reason."""
+    dropped_turns: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    """CPT: turns by class."""
+    trained: Counter[str] = field(default_factory=Counter)
+    """CPT: turns of each class that stay in the loss."""
+    domains: Counter[str] = field(default_factory=Counter)
+    sources: Counter[str] = field(default_factory=Counter)
+    shortened: int = 0
+    """Rows whose early turns were dropped for want of room."""
+    characters: int = 0
+
+    def as_record(self) -> JsonDict:
+        """Return the report as plain data."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {name: dict(value) if isinstance(value, Counter) else value for name, value in values.items()}
+
+
+def pool_of(trajectory: Trajectory, share: float) -> Pool:
+    """Which of the two pools a trajectory's family belongs to: told by a hash, so that it never depends on a run."""
+    name = trajectory.family or trajectory.id
+    value = int.from_bytes(hashlib.sha256(f"pool:{name}".encode()).digest()[:8], "big") / 2**64
+    return "cpt" if value < share else "tuning"
+
+
+def build_rows(
+    trajectories: Iterable[Trajectory],
+    options: DataOptions,
+    report: BuildReport,
+    *,
+    benchmarks: Reference | None = None,
+    checks: Callable[[Trajectory], dict[int, list[JsonDict]]] | None = None,
+) -> Iterator[TrainingRow]:
+    """Turn trajectories into the rows of a stage, one after the other.
+
+    Args:
+        trajectories: What to learn from.
+        options: How.
+        report: Filled in while the rows are taken.
+        benchmarks: Benchmarks that training must not see.
+        checks: RL: rule checks of a trajectory by position.
+
+    Raises:
+        ConfigError: A trajectory is simulated and that was not asked for.
+    """
+    seen: set[int] = set()
+    for trajectory in trajectories:
+        report.trajectories += 1
+        report.turns += len(trajectory.turns)
+        reason = _refused(trajectory, options, benchmarks, seen)
+        outcome = filtered(trajectory) if reason is None else Kept((), {}, reason)
+        report.dropped_turns.update(outcome.dropped.values())
+        if outcome.whole is not None or not outcome.targets:
+            report.left_out[outcome.whole or "no turn is left"] += 1
+            continue
+        for row in _MAKERS[options.stage](trajectory, outcome, options, report, checks):
+            short = _shortened(row, options, report)
+            report.rows += 1
+            report.domains[row.domain] += 1
+            report.sources[row.source.value] += 1
+            report.characters += sum(len(m.content) + len(m.reasoning or "") for m in short.messages)
+            yield short
+
+
+def _refused(trajectory: Trajectory, options: DataOptions, benchmarks: Reference | None, seen: set[int]) -> str | None:
+    if is_evaluation_only(trajectory):
+        return "a benchmark's own row"
+    if trajectory.source is not Source.OBSERVED and not options.allow_simulated:
+        raise ConfigError(
+            f"trajectory {trajectory.id} is simulated", hint="give --allow-simulated to learn from simulations as well"
+        )
+    wanted: Pool = options.pool or ("cpt" if options.stage == "cpt" else "tuning")
+    if wanted != "all" and pool_of(trajectory, options.cpt_share) != wanted:
+        return "of the other pool"
+    key = int(trajectory.id, 16) if _is_hex(trajectory.id) else hash(trajectory.id)
+    if key in seen:
+        return "a second time"
+    seen.add(key)
+    if benchmarks is not None:
+        found = benchmarks.found(trajectory)
+        if found.same or (found.share or 0.0) > options.max_overlap:
+            return "in a benchmark"
+    return None
+
+
+def _is_hex(text: str) -> bool:
+    return bool(text) and all(character in "0123456789abcdef" for character in text)
+
+
+_Checks = Callable[[Trajectory], dict[int, list[JsonDict]]] | None
+
+
+def _row(trajectory: Trajectory, stage: Stage, messages: tuple[TrainingMessage, ...], **more: object) -> TrainingRow:
+    values = {
+        "stage": stage,
+        "domain": trajectory.world.domain,
+        "source": trajectory.source,
+        "messages": messages,
+        "family": trajectory.family,
+        "trajectory": trajectory.id,
+        **more,
+    }
+    return TrainingRow.model_validate(values)
+
+
+def _cpt_rows(
+    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: _Checks
+) -> Iterator[TrainingRow]:
+    """Every observation is learned, but for masked ones; then single transitions in words."""
+    labels: dict[int, TurnClass] = {}
+    weights: dict[int, float] = {}
+    for number in outcome.targets:
+        turn = trajectory.turns[number]
+        label = classify(turn, options.mask_settings)
+        stays = not options.mask or kept(trajectory.id, number, label, options.mask_settings, options.seed)
+        labels[number], weights[number] = label, turn.train if stays else 0.0
+        report.labels[label] += 1
+        report.trained[label] += bool(weights[number])
+    if any(weights.values()):
+        yield _row(trajectory, "cpt", conversation(trajectory, weights, dict(labels), options.prompts))
+    else:
+        report.left_out["every turn is masked"] += 1
+    if options.transitions:
+        yield from _transition_rows(trajectory, outcome, options)
+
+
+def _transition_rows(trajectory: Trajectory, outcome: Kept, options: DataOptions) -> Iterator[TrainingRow]:
+    if trajectory.world.domain not in KERNELS.names():
+        return
+    kernel = build_kernel(trajectory.world)
+    wanted = {n for n in outcome.targets if _drawn(f"{options.seed}:{trajectory.id}:{n}") < options.transitions}
+    try:
+        for number, turn in enumerate(trajectory.turns[: max(wanted, default=-1) + 1]):
+            if number not in wanted:
+                kernel.absorb(turn)
+                continue
+            asked = prompt(trajectory, number, options.prompts)
+            done = execute(kernel, turn)
+            if done.true:
+                told = "\n".join(f"- {line}" for line in done.changed) or _NOTHING
+                request = f"{turn.action.render()}\n\n{_TRANSITION}"
+                chat = (
+                    asked[0],
+                    TrainingMessage(role="user", content=request),
+                    TrainingMessage(role="assistant", content=told, weight=1.0, label="transition"),
+                )
+                yield _row(trajectory, "cpt", chat, turn=number)
+    finally:
+        kernel.close()
+
+
+def _drawn(key: str) -> float:
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
+
+
+def _sft_rows(
+    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: _Checks
+) -> Iterator[TrainingRow]:
+    """One turn, with the reasoning that a kernel carried out, where its answer is the true one."""
+    if trajectory.world.domain not in KERNELS.names():
+        report.left_out["no kernel to reason with"] += 1
+        return
+    number = one_turn(outcome, trajectory, options.seed)
+    assert number is not None
+    kernel = build_kernel(trajectory.world)
+    try:
+        for turn in trajectory.turns[:number]:
+            kernel.absorb(turn)
+        turn = trajectory.turns[number]
+        done = execute(kernel, turn)
+    finally:
+        kernel.close()
+    if not done.true:
+        report.left_out["the kernel's answer is not the true one"] += 1
+        return
+    target: JsonDict | None = None
+    if options.state_change:
+        target = {"state_change": list(done.changed), "reward": turn.reward}
+    reasoning = in_words(turn.action, done, f"{options.seed}:{trajectory.id}")
+    chat = (*prompt(trajectory, number, options.prompts), answer(trajectory, number, reasoning, target))
+    yield _row(trajectory, "sft", chat, turn=number, target=target, teacher="executed")
+
+
+def _rl_rows(
+    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: _Checks
+) -> Iterator[TrainingRow]:
+    """One turn's prompt; the truth and the rule checks stay with the reward."""
+    found = checks(trajectory) if checks is not None else {}
+    number = one_turn(outcome, trajectory, options.seed)
+    assert number is not None
+    truth = trajectory.turns[number].observation.model_dump(mode="json", exclude_defaults=True)
+    yield _row(
+        trajectory,
+        "rl",
+        prompt(trajectory, number, options.prompts),
+        turn=number,
+        truth=truth,
+        checks=tuple(found.get(number, ())),
+        extra={"world": trajectory.world.model_dump(mode="json", exclude_defaults=True)},
+    )
+
+
+_MAKERS = {"cpt": _cpt_rows, "sft": _sft_rows, "rl": _rl_rows}
+
+
+def _shortened(row: TrainingRow, options: DataOptions, report: BuildReport) -> TrainingRow:
+    """Drop the earliest turns, whole, until the row fits; the system message and the last turn always stay."""
+    limit = options.max_characters
+    sizes = [len(message.content) + len(message.reasoning or "") for message in row.messages]
+    if limit is None or sum(sizes) <= limit:
+        return row
+    messages, total, dropped = list(row.messages), sum(sizes), 0
+    least = 2 if row.stage == "rl" else 3
+    while total > limit and len(messages) > least + 1:
+        total -= sum(len(message.content) + len(message.reasoning or "") for message in messages[1:3])
+        del messages[1:3]
+        dropped += 1
+    report.shortened += 1
+    return row.model_copy(update={"messages": tuple(messages), "extra": {**row.extra, "dropped_turns": dropped}})

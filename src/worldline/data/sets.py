@@ -1,0 +1,75 @@
+"""Training sets on disk: a folder with the rows as compressed JSON lines, what the build reported, and a card."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import zstandard
+from pydantic import ValidationError
+
+from worldline.data.rows import TrainingRow
+from worldline.errors import FormatError, StorageError, boundary
+from worldline.formats.base import first_problem
+from worldline.types import JsonDict
+
+__all__ = ["REPORT", "ROWS", "read_report", "read_rows", "write_rows"]
+
+ROWS = "rows.jsonl.zst"
+REPORT = "report.json"
+
+
+def write_rows(folder: Path, rows: Iterable[TrainingRow]) -> int:
+    """Write the rows of a set, whole or not at all, and return their number.
+
+    Raises:
+        StorageError: The folder cannot be written, or the disk is full; a set that was there before is still there.
+    """
+    part = folder / f"{ROWS}.part"
+    count = 0
+    with boundary(StorageError, f"writing {folder}", OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with part.open("wb") as file, zstandard.ZstdCompressor(level=6).stream_writer(file) as packed:
+                for row in rows:
+                    packed.write(row.model_dump_json(exclude_defaults=True).encode() + b"\n")
+                    count += 1
+            part.replace(folder / ROWS)
+        finally:
+            part.unlink(missing_ok=True)
+    return count
+
+
+def read_rows(path: Path) -> Iterator[TrainingRow]:
+    """Read the rows of a set, one after the other.
+
+    Args:
+        path: The set's folder, or a file of rows (JSON lines, `.zst` or not).
+
+    Raises:
+        FormatError: A line is no row; the message names it.
+        StorageError: The file cannot be read.
+    """
+    file = path / ROWS if path.is_dir() else path
+    number = 0
+    with boundary(StorageError, f"reading {file}", OSError, zstandard.ZstdError), file.open("rb") as raw:
+        stream = zstandard.ZstdDecompressor().stream_reader(raw) if file.suffix == ".zst" else raw
+        for line in io.BufferedReader(stream, 1 << 20):
+            number += 1
+            try:
+                yield TrainingRow.model_validate_json(line)
+            except ValidationError as exc:
+                raise FormatError(f"no training row: {first_problem(exc)}", path=str(file), line=number) from exc
+
+
+def read_report(folder: Path) -> JsonDict:
+    """Read what a build reported.
+
+    Raises:
+        FormatError: The folder holds no set.
+    """
+    with boundary(FormatError, f"reading {folder / REPORT}", OSError, ValueError):
+        found: JsonDict = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    return found
