@@ -37,7 +37,7 @@ TURNS = 3
 """Rows of one session: its first turns."""
 CONTEXT, JUDGE_CONTEXT = 6144, 6144
 """Tokens of prompt and answer together."""
-ANSWER, JUDGEMENT = 160, 320
+ANSWER, JUDGEMENT = 96, 192
 """Longest answers, in tokens."""
 AUDIT_MODES = ("rubric", "pairwise")
 
