@@ -55,7 +55,12 @@ def measure_model(
                 memory,
                 model,
                 places,
-                data={"split": str(data or "dev"), "hash": content_id([t.id for t in trajectories])},
+                data={
+                    "split": str(data or "dev"),
+                    "hash": content_id([t.id for t in trajectories]),
+                    "prompts": str(prompts) if prompts is not None else None,
+                    "max_tokens": max_tokens,
+                },
                 sampling=Sampling(seed=0, max_tokens=max_tokens),
                 prompts=prompts,
                 options=EngineOptions(notes_share=notes_share),
