@@ -20,7 +20,8 @@ class Incomplete(Exception):
     """More lines are needed.
 
     Args:
-        kind: What is open: `'` `"` `` ` `` (a quote), `heredoc`, `backslash`, or `command`.
+        kind: What is open: `'` `"` `` ` `` (a quote), `(` (a substitution), `array`, `heredoc`, `backslash`, or
+            `command`.
     """
 
     def __init__(self, kind: str) -> None:
@@ -190,7 +191,7 @@ class _Reader:
 
     def enclosed(self, opened: str, closed: str) -> None:
         """Pass over a bracket and what is in it."""
-        text, depth = self.text, 0
+        text, depth, opening = self.text, 0, self.place
         while self.place < len(text):
             letter = text[self.place]
             if letter == opened:
@@ -211,7 +212,7 @@ class _Reader:
                     self.piece(letter)
             else:
                 self.place += 1
-        raise Incomplete("command")
+        raise Incomplete("array" if text[opening - 1 : opening] == "=" else "(" if opened == "(" else "command")
 
     def missing(self) -> NoReturn:
         """Something else was expected here."""

@@ -140,9 +140,10 @@ def _read_jobs(after: State, rows: list[str]) -> None:
         job = after.jobs.find(f"%{said[1]}") if said is not None else None
         if job is None or said is None:
             continue
-        job.coming, job.untold = "", False
+        job.untold = False
         if said[2] == "Stopped":
-            after.jobs.stop(job)
+            if not job.coming:
+                after.jobs.stop(job)
         elif said[2] != "Running":
             after.jobs.remove([job])
     for row in rows:

@@ -257,8 +257,12 @@ def _signal(runner: Runner, job: Job, signal: str) -> bool:
     elif signal in ("CONT", "18"):
         job.state, task.background, job.untold = "Running", True, False
         task.wake, task.remaining = runner.state.now + task.remaining, 0.0
-    elif task.script is not None and "trap" in task.script.node.text:
-        runner.doubt("a signal to a script that may trap it")
+    elif running and (body := runner.trapped(task, signal)) is not None:
+        runner.doubt("a signal to a script that traps it")
+        task.wake, task.output, task.after = None, "", None
+        if body:
+            task.frames.append(Frame("list", parse(body)))
+        runner.aside(task)
     elif signal in _SIGNALS and (running or signal in _WAKING):
         if runner.catches(job.text):
             runner.doubt("a signal to a program that may catch it")
@@ -302,15 +306,24 @@ def _fc(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     """`fc -l`, which lists the history; with anything else an editor would be started."""
     runner.features.add("history")
     history = runner.state.history
+    if words[:1] == ["-l"] and len(words) in (2, 3) and all(re.fullmatch(r"-?\d+", word) for word in words[1:]):
+        before = history.lines[:-1]
+        places = [len(before) + number if (number := int(word)) < 0 else number - history.first for word in words[1:]]
+        start, end = max(0, places[0]), places[1] + 1 if len(places) > 1 else len(before)
+        _list_history(runner, task, before, min(start, len(before)), min(end, len(before)))
+        return
     count = int(words[1][1:]) if len(words) == 2 and re.fullmatch(r"-\d+", words[1]) else 16
     if words[:1] != ["-l"] or (len(words) > 1 and count == 16 and words[1] != "-16") or len(words) > 2:
         runner.lose("an editor for the history")
         return
-    before = history.lines[:-1]
+    before = history.lines[:-1] or history.lines
     start = max(0, len(before) - count)
-    _say(
-        runner, task, "".join(f"{history.first + number}\t {before[number]}\n" for number in range(start, len(before)))
-    )
+    _list_history(runner, task, before, start, len(before))
+
+
+def _list_history(runner: Runner, task: Task, lines: list[str], start: int, end: int) -> None:
+    first = runner.state.history.first
+    _say(runner, task, "".join(f"{first + number}\t {lines[number]}\n" for number in range(start, end)))
 
 
 def _exit(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
@@ -471,6 +484,14 @@ def _timeout(runner: Runner, task: Task, node: Simple, words: list[str]) -> None
         if option in ("-s", "-k", "--signal", "--kill-after") and rest:
             rest.pop(0)
     inner = rest[1:]
+    limit = re.fullmatch(r"(\d+\.?\d*|\.\d+)([smhd]?)", rest[0]) if rest else None
+    if inner[:1] == ["tail"] and limit and set(inner[1:]) & {"-f", "-F"} and not any(op for _, op in node.tokens):
+        run = runner.execute(shlex.join(word for word in inner if word not in ("-f", "-F")))
+        runner.write(task, run.text, run.why)
+        runner.features.add("timing")
+        task.wake, task.after = runner.state.now + float(limit[1]) * _UNITS[limit[2]], 124
+        task.simple = written(node.text)
+        return
     if inner and inner[0] != "sleep" and (runner.takes_terminal(inner) or any("sleep" in word for word in inner)):
         runner.lose("what `timeout` lets happen")
         return

@@ -8,11 +8,15 @@ import shlex
 from worldline.domains.terminal.ps1 import width
 from worldline.kernels.screen.host import Executor
 from worldline.kernels.screen.lines import LineEditor
+from worldline.kernels.shell.programs import provided
+from worldline.kernels.shell.script import KEYWORDS, SHELL_BUILTINS
 
 __all__ = ["complete"]
 
 _BREAKS = " \t\n\"'@><=;|&(:"
 _SPECIAL = re.compile(r"([ \t\n\\\"'`@$><=;|&({*?\[\]#!])")
+_VARIABLES = ("BASH", "BASH_VERSION", "HOME", "HOSTNAME", "LOGNAME", "PATH", "PWD", "OLDPWD", "SHELL", "USER", "UID")
+"""Of those that every shell has, the ones that are typed most."""
 _COMMAND_FOLLOWS = re.compile(r"(?:^|[;|&(]|\b(?:do|then|else|sudo|time|if|while|until))\s*$")
 
 
@@ -32,13 +36,50 @@ def complete(editor: LineEditor, executor: Executor) -> str | None:
         start -= 1
     word = re.sub(r"\\(.)", r"\1", before[start:])
     quoted = before[:start].count('"') % 2 or before[:start].count("'") % 2
-    if quoted or "$" in word or "`" in word or (_COMMAND_FOLLOWS.search(before[:start]) and "/" not in word):
+    if re.fullmatch(r"\$\w+", word):
+        return _variable(editor, executor, word[1:])
+    if quoted or "$" in word or "`" in word:
         return None
+    if _COMMAND_FOLLOWS.search(before[:start]) and "/" not in word and not word.startswith("~"):
+        return _command(editor, executor, word)
     folder, slash, base = word.rpartition("/")
     names = _names(folder + slash, executor)
     if names is None:
         return None
-    found = sorted(name for name in names if name.startswith(base))
+    return _chosen(editor, sorted(name for name in names if name.startswith(base)), base)
+
+
+def _variable(editor: LineEditor, executor: Executor, base: str) -> str | None:
+    """Complete the name of a variable; one that names a directory gets a slash."""
+    run = executor.execute(f"compgen -v {base}; echo", keep=False)
+    found = sorted({*run.text.split(), *(name for name in _VARIABLES if name.startswith(base))})
+    found = [name for name in found if name.startswith(base)]
+    if len(found) != 1:
+        return None
+    value = executor.shell.variable(found[0]) or ""
+    place = executor.execute(f"test -d {shlex.quote(value)}", keep=False)
+    executor.doubted = "completing a variable"
+    return _typed(editor, found[0][len(base) :] + ("/" if value and not place.status else " "))
+
+
+def _command(editor: LineEditor, executor: Executor, base: str) -> str | None:
+    """Complete the name of a command; the machine may have programs that the world does not name."""
+    shell = executor.shell
+    programs, _ = provided(shell.state.packages)
+    inside = {name for name, folder in programs.items() if folder != "/usr/sbin"}
+    known = SHELL_BUILTINS | KEYWORDS | inside | shell.settled.functions.keys() | shell.aliases().keys()
+    found = sorted(name for name in known if name.startswith(base))
+    executor.doubted = "completing the name of a command"
+    return _chosen(editor, found, base)
+
+
+def _typed(editor: LineEditor, rest: str) -> str:
+    editor.tabbed = False
+    return "".join(editor.key(letter, []) for letter in rest)
+
+
+def _chosen(editor: LineEditor, found: list[str], base: str) -> str | None:
+    """Insert what all choices have in common, or list them."""
     if not found:
         editor.tabbed = True
         return "\x07"

@@ -10,6 +10,7 @@ from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.completing import complete
 from worldline.kernels.screen.driver import LineDriver, echoed
 from worldline.kernels.screen.foreground import told_first
+from worldline.kernels.screen.forking import forks
 from worldline.kernels.screen.history import EventNotFound, joined
 from worldline.kernels.screen.lines import LineEditor, parted_keys
 from worldline.kernels.screen.running import Runner
@@ -90,12 +91,14 @@ class Console:
     def _prompt_command(self, command: str) -> None:
         status = self.shell.settled.status
         run = self.runner.execute(command)
+        self.runner.count(Task(""), command, run.programs)
         self.state.display.write(run.text, run.why)
         self.shell.adjust(status=status)
 
     def _expanded(self, shown: str) -> str:
         text = shown.replace("\\", "\\\\").replace('"', '\\"')
         run = self.runner.execute(f'printf %s "{text}"', keep=False)
+        self.runner.fork(Task(""), forks(f'printf %s "{text}"'))
         if not run.known:
             self.runner.doubt("the prompt")
         return run.text
@@ -274,8 +277,11 @@ class Console:
         """What a line editor writes for a key; Tab and C-l need more than the line."""
         if key == "\t" and self.state.task is None and not editor.searching:
             self.runner.features.add("completion")
+            self.runner.doubted = ""
             shown = complete(editor, self.runner)
             if shown is not None:
+                if self.runner.doubted and shown != "\x07":
+                    self.runner.doubt(self.runner.doubted)
                 return shown
         if key == "\x0c" and not editor.searching:
             return "\x1b[H\x1b[2J" + editor.again()
@@ -382,6 +388,8 @@ class Console:
         """Add a line to the command, and run it when it is whole."""
         state = self.state
         state.pending.append(line)
+        if "verbose" in self.shell.settled.options:
+            state.display.write(f"{line}\n")
         text = "\n".join(state.pending)
         first = not state.entry
         if first:
@@ -533,6 +541,8 @@ class Console:
         self.runner.show(task, shown)
         if task.program is None and task.wake is None:
             if shown.status == 130:
+                if task.simple.split(" ")[0] not in ("read", "select"):
+                    self.runner.hear()
                 task.frames.clear()
                 self.state.display.feed("\r\n")
             self.runner.go()

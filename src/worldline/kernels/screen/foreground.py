@@ -53,6 +53,8 @@ class Foreground(Executor):
         """What of the terminal was used, for the classes of a proposal."""
         self.doubts: list[str] = []
         self.steps = 0
+        self._parted = False
+        """Lists are run command by command: what one does to modes counts for the next."""
         self._examined: set[str] = set()
         """Functions that are being looked into."""
         self.launching = False
@@ -147,15 +149,32 @@ class Foreground(Executor):
         """What the shell does at a signal; None: what is usual."""
         return next((body for name, body in self.shell.settled.traps if name.removeprefix("SIG") == signal), None)
 
+    def trapped(self, task: Task, signal: str) -> str | None:
+        """What a script in the background does at a signal; None: what is usual."""
+        name = {"": "TERM", "15": "TERM", "2": "INT", "1": "HUP", "10": "USR1", "12": "USR2"}.get(signal, signal)
+        if not task.inner or task.script is None:
+            return None
+        outer = self.shell.portray()
+        self.shell.become(task.inner)
+        found = self.trap(name)
+        self.shell.become(outer)
+        return found
+
     def enter(
-        self, task: Task, tree: List, arguments: Sequence[str] | None = None, text: str = "", redirect: str = ""
+        self,
+        task: Task,
+        tree: List,
+        arguments: Sequence[str] | None = None,
+        text: str = "",
+        redirect: str = "",
+        file: tuple[str, ...] = (),
     ) -> None:
         """Begin a script, or (without arguments) a subshell: a shell of its own goes on in the same files."""
         outer = self.shell.portray()
         if arguments is not None:
             self.shell.refresh()
             self.execute(f"set -- {shlex.join(arguments)}")
-        task.frames.append(Frame("script", tree, values=(text or tree.text, redirect), outer=outer))
+        task.frames.append(Frame("script", tree, values=(text or tree.text, redirect, *file), outer=outer))
 
     def leave(self, task: Task, status: int) -> None:
         """End the script or subshell that a task is in."""
@@ -413,6 +432,7 @@ class Foreground(Executor):
         state.display.feed("^C")
         while task.script is not None:
             self.leave(task, 130)
+        self.hear()
         state.display.feed("\r\n")
         self.shell.adjust(status=130)
         state.task = None

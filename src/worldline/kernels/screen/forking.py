@@ -24,7 +24,7 @@ _ALONE = {
 """Programs that start others only with what these find."""
 _QUOTED = re.compile(r"'[^']*'")
 _MORE = re.compile(
-    r"(?<!\|)\|(?!\|)|`|\((?!\()|(?<![&>])&(?![&>\d])|(?:^|[;&|]|\b(?:do|then|else|if|while|until|!)\s)\s*[\w.~-]*/",
+    r"(?<!\|)\|(?!\|)|`|(?<!\()\((?!\()|(?<![&>])&(?![&>\d])|(?:^|[;&|]|\b(?:do|then|else|if|while|until|!)\s)\s*[\w.~-]*/",
     re.MULTILINE,
 )
 """What starts a process though it is no program, or a script."""

@@ -206,7 +206,9 @@ def joined(before: str, kind: str, line: str) -> str:
     """
     if kind == "backslash":
         return before[:-1] + line
-    if kind in ("'", '"', "`", "heredoc"):
+    if kind == "array":
+        return f"{before} {line}"
+    if kind in ("'", '"', "`", "heredoc", "("):
         return f"{before}\n{line}"
     if not line.strip():
         return before

@@ -43,6 +43,8 @@ class Executor:
         self.ran: list[Ran] = []
         self.exited = False
         """The last command ended its shell."""
+        self.doubted = ""
+        """Why what was found last may not be all there is."""
 
     def execute(self, command: str, *, keep: bool = True) -> Run:
         """Run a command, as a trial unless its effects are to be kept."""

@@ -46,6 +46,8 @@ def shell_world(world: WorldSpec) -> WorldSpec:
     return world.model_copy(update={"initial_state": given})
 
 
+_SECONDS = 6.0
+"""One command may use: a program in the foreground runs again with all that was typed."""
 _OURS = "@@worldline-"
 """Begins the marks in commands that a program on the screen has the shell run."""
 
@@ -81,7 +83,7 @@ class ScreenKernel:
         if spec is None:
             raise ConfigError("the world declares no screen", hint="put `screen: {}` into its initial_state")
         self.spec: ScreenSpec = spec
-        self.shell = ShellKernel(shell_world(world), limits)
+        self.shell = ShellKernel(shell_world(world), limits or Limits(seconds=_SECONDS))
         self._started = False
         self._state = State(Display(spec.columns, spec.lines))
         self._trial: Trial | None = None

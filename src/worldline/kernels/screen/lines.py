@@ -20,6 +20,10 @@ _SEQUENCES = {
 }  # fmt: skip
 
 
+_UNDONE_TOGETHER = 20
+"""Letters typed one after the other that one undo takes back."""
+
+
 def parted_keys(text: str) -> list[str]:
     """Part what is typed into keys: single characters and escape sequences."""
     return _KEY.findall(text)
@@ -62,6 +66,10 @@ class LineEditor:
     sought: str = ""
     place: int = -1
     """Index of the history line that was found."""
+    run_end: int = -1
+    """Where the letters end that one undo takes back; -1: there are none."""
+    run: int = 0
+    """How many these are."""
     killing: bool = False
     """The last key killed text, so that another kill adds to it."""
 
@@ -99,7 +107,10 @@ class LineEditor:
         before, was_killing = (self.text, self.point), self.killing
         self.killing = False
         if len(key) == 1 and (key >= " " and key != "\x7f"):
-            self._remember(before)
+            if self.run_end != self.point or self.run >= _UNDONE_TOGETHER:
+                self._remember(before)
+                self.run = 0
+            self.run_end, self.run = self.point + 1, self.run + 1
             return self._insert(key)
         if key == "\t" and self.tabs and not self.text[: self.point].strip():
             self._remember(before)
@@ -114,10 +125,12 @@ class LineEditor:
             return self._recalled(key, history)
         if key == "\x1f":
             text, point = self.undone.pop() if self.undone else before
+            self.run_end = -1
             return self._changed(text, point)
         text, point = self._edited(key, was_killing, history)
         if text != self.text:
             self._remember(before)
+            self.run_end = -1
         return self._changed(text, point)
 
     def _remember(self, before: tuple[str, int]) -> None:
@@ -180,6 +193,7 @@ class LineEditor:
         self.recall = None if there == len(history) else there
         text = self.edited.get(there, history[there] if there < len(history) else "")
         self.undone.clear()
+        self.run_end = -1
         return self._changed(text, len(text))
 
     def _search(self, key: str, history: list[str]) -> str:

@@ -10,7 +10,7 @@ from worldline.kernels.screen.jobs import JobTable
 from worldline.kernels.screen.state import Level
 from worldline.kernels.shell.builtins.base import Unknown
 
-__all__ = ["begin", "end", "starts_shell"]
+__all__ = ["begin", "end", "replace", "starts_shell"]
 
 _HISTORY = "~/.bash_history"
 _SYSTEM_PROMPT = r"${debian_chroot:+($debian_chroot)}\u@\h:\w\$ "
@@ -26,13 +26,23 @@ def begin(executor: Executor, words: Sequence[str]) -> None:
     """Start the inner shell: it gets exported variables only."""
     state, shell = executor.state, executor.shell
     state.levels.append(Level(shell.portray(), state.history, state.jobs))
+    _renew(executor, words, 1)
+
+
+def replace(executor: Executor, words: Sequence[str]) -> None:
+    """Let another shell take the place of the one that is typed at (`exec bash`)."""
+    _renew(executor, words, 0)
+
+
+def _renew(executor: Executor, words: Sequence[str], deeper: int) -> None:
+    state, shell = executor.state, executor.shell
     shell.refresh()
     private = shell.unexported()
     prompt = _BARE_PROMPT if "--norc" in words else _SYSTEM_PROMPT
     setting = f"PS1='{prompt}'; PS2='> '; COLUMNS={state.display.columns}; LINES={state.display.lines}"
     unset = f"unset {' '.join(private)}; " if private else ""
-    executor.execute(f"{unset}export SHLVL=$((SHLVL+1)); {setting}")
-    state.history, state.jobs = History(_read(executor)), JobTable(next_pid=state.jobs.next_pid + 1)
+    executor.execute(f"{unset}export SHLVL=$((SHLVL+{deeper})); {setting}")
+    state.history, state.jobs = History(_read(executor)), JobTable(next_pid=state.jobs.next_pid + deeper)
     executor.place()
 
 

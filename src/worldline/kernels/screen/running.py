@@ -10,9 +10,9 @@ from worldline.domains.terminal.commands import AndOr, Case, If, List, Loop, Nod
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
 from worldline.kernels.screen.builtins import BUILTINS, jobs_listed
 from worldline.kernels.screen.calling import body_of, call, localised
-from worldline.kernels.screen.confirming import Confirmation, asks
+from worldline.kernels.screen.confirming import Confirmation, Removal, asks, protected
 from worldline.kernels.screen.foreground import Foreground, told_first
-from worldline.kernels.screen.nesting import begin, starts_shell
+from worldline.kernels.screen.nesting import begin, replace, starts_shell
 from worldline.kernels.screen.programs import PAGERS, PROGRAMS, find_program
 from worldline.kernels.screen.programs.base import Operator, Program, Run
 from worldline.kernels.screen.programs.replay import timed
@@ -42,6 +42,8 @@ _ANYWHERE = frozenset(("python3", "python3.11", "bash", "sh", "dash"))
 """Programs of which only the file that they are given tells whether they read the terminal."""
 
 
+_FATAL = re.compile(r": line \d+: (\w+): (?:(unbound variable)|[^\n]*)\n\Z")
+"""The last thing that is said by a script that ends of it."""
 _SERVING = re.compile(r"\bhttp\.server\b|\btail\s+(?:-\w+\s+)*-[fF]|\bwatch\s|\b(?:nc|ncat)\s+-l|\bping\s|\bsleep inf")
 _ENDLESS = re.compile(r"\bwhile\s+(?:True|1|true|:)\s*[:;\n]|serve_forever|signal\.pause|\.run\(host|app\.run\(")
 """What programs do that do not end by themselves."""
@@ -69,7 +71,8 @@ class Runner(Foreground):
             state.task = None
             self.finish()
             return
-        stepped = tree is not None and self.steps_through(tree)
+        self._parted = re.search(r"\bchmod\s", text) is not None
+        stepped = tree is not None and (self._parted or self.steps_through(tree))
         stepped = stepped or (tree is not None and any(job.over for job in state.jobs.jobs))
         node: Node = tree if tree is not None and stepped else Other(text)
         state.task = Task(text, [Frame("list" if stepped else "node", node)], born=state.entries)
@@ -110,7 +113,7 @@ class Runner(Foreground):
         if isinstance(node, List) and any(self.steps_through(item) for item in node.items):
             return True
         if isinstance(node, AndOr):
-            return any(self.steps_through(part) for _, part in node.parts)
+            return (self._parted and len(node.parts) > 1) or any(self.steps_through(part) for _, part in node.parts)
         if isinstance(node, Pipe):
             return self._reads_terminal(node)
         if isinstance(node, Other) and node.kind in ("(", "{") and node.text.endswith((")", "}")):
@@ -122,6 +125,7 @@ class Runner(Foreground):
             name = node.name
             if (
                 name in BUILTINS
+                or _replacing(node)
                 or name.startswith("%")
                 or (name == "kill" and re.search(r"%|\$!", node.text) is not None)
             ):
@@ -161,7 +165,7 @@ class Runner(Foreground):
         if not isinstance(first, Simple) or (isinstance(node, Pipe) and not node.text.startswith(first.text)):
             return False
         name = first.words[0] if first.words else ""
-        if name in ("history", "jobs") or asks(first.words):
+        if name in ("history", "jobs") or asks(first.words) or protected(self, first.words, typed=True):
             return True
         if name in ("bash", "sh", "dash"):
             return True
@@ -223,8 +227,9 @@ class Runner(Foreground):
             said = told_first(said)
         if "parse error at line" in said:
             doubt = doubt or "the wording of a syntax error"
-        if task.script is not None and not doubt and re.search(r"^bash: ", said, re.MULTILINE):
-            doubt = "the line of a message of a script"
+        if task.script is not None and "bash: " in said:
+            said, unclear = self._placed(task, text, said)
+            doubt = doubt or unclear
         if (doubt or not run.status) and not task.background and self._may_block(text, doubt):
             doubt = doubt or "what a full-screen program shows"
             self.write(task, said, doubt)
@@ -247,6 +252,10 @@ class Runner(Foreground):
             return
         self.write(task, said, doubt)
         self._tell(task, text)
+        fatal = _FATAL.search(said) if _file_of(task) is not None and not self.exited else None
+        if fatal is not None and (fatal[2] or re.search(rf"\$\{{{fatal[1]}:?\?", text)):
+            self.leave(task, 1)
+            return
         if self.exited:
             self.exited = False
             if task.script is not None or task.background:
@@ -270,6 +279,18 @@ class Runner(Foreground):
                 yield self.shell.read_file(word).decode("utf-8", "replace")
             except (OSError, Unknown):
                 continue
+
+    def _placed(self, task: Task, text: str, said: str) -> tuple[str, str]:
+        """Let messages of a script name it and the line; tell why the line is not known, if it is not."""
+        frame = _file_of(task)
+        if frame is None:
+            return said, ""
+        path, source = frame.values[2], frame.values[3]
+        first = text.split("\n")[0]
+        found = [match.start() for match in re.finditer(re.escape(first), source)]
+        line = source.count("\n", 0, found[0]) + 1 if found else 1
+        sure = len(found) == 1 and "\n" not in text
+        return re.sub(r"^bash: ", f"{path}: line {line}: ", said, flags=re.M), "" if sure else "the line of a message"
 
     def with_last_word(self, text: str) -> str:
         """Let `$_` be the last word of the command that was entered before."""
@@ -335,6 +356,11 @@ class Runner(Foreground):
 
     def simple(self, task: Task, node: Simple) -> None:
         name = node.name
+        if name == "exec" and _replacing(node) and task.script is None and not task.background:
+            replace(self, node.words[1:])
+            task.frames.clear()
+            self.features.add("shell")
+            return
         builtin = BUILTINS["fg"] if re.match(r"%[\w+%?-]*$", name) else BUILTINS.get(name)
         if builtin is None and name == "kill":
             builtin = BUILTINS["kill "]
@@ -443,7 +469,7 @@ class Runner(Foreground):
         if redirect:
             self.execute(f": {redirect.replace('>>', '>', 1) if '>>' not in text else redirect}")
         self.fork(task)
-        self.enter(task, tree, rest[1:], written(text), redirect)
+        self.enter(task, tree, rest[1:], written(text), redirect, (rest[0], source))
         return True
 
     def program(self, task: Task, text: str, words: list[str] | None) -> None:
@@ -455,6 +481,9 @@ class Runner(Foreground):
         found: Program | None = None if task.background or not words[0] else find_program(words, self.host)
         if found is None and not task.background and asks(words):
             found = Confirmation(text)
+        if found is None and not task.background and words[0] == "rm" and self.shell.state.user_id:
+            guarded = protected(self, words)
+            found = Removal(guarded, words) if guarded else None
         if found is None and words[0] in ("bash", "sh", "dash") and not task.background and _bare_shell(words):
             if not starts_shell(words) or task.script is not None:
                 self.lose("a shell inside the shell")
@@ -472,6 +501,17 @@ class Runner(Foreground):
         task.program, task.simple = found, written(text)
         self.state.editor = None
         self.show(task, found.start(self.host))
+
+
+def _replacing(node: Simple) -> bool:
+    """Whether another bash takes the place of the shell."""
+    plain = len(node.words) == len(node.tokens) > 1 and node.words[0] == "exec"
+    return plain and _bare_shell(node.words[1:]) and starts_shell(node.words[1:])
+
+
+def _file_of(task: Task) -> Frame | None:
+    """The innermost script that a task is in which is a file."""
+    return next((frame for frame in reversed(task.frames) if frame.kind == "script" and len(frame.values) > 2), None)
 
 
 def _pager(node: Pipe) -> bool:

@@ -67,8 +67,8 @@ class State:
     """The status of the last command is not known."""
     entries: int = 0
     """Of actions, so far."""
-    commands: int = 0
-    """Entered so far."""
+    commands: int = 2
+    """Entered so far, with those that a shell counts before the first."""
 
     def copy(self) -> State:
         """Return an independent copy."""

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["STEPS"]
 
+_TEST = ("test",)
+"""Marks the list of a condition."""
+
 
 def _list_step(runner: Runner, task: Task, frame: Frame) -> None:
     node = frame.node
     assert isinstance(node, List)
     if frame.index == len(node.items):
         task.frames.pop()
-        return
-    if frame.index and task.status and task.script is not None and runner.strict():
-        runner.leave(task, task.status)
         return
     item = node.items[frame.index]
     frame.index += 1
@@ -47,12 +47,34 @@ def _chain_step(runner: Runner, task: Task, frame: Frame) -> None:
         return
     if frame.index == len(node.parts):
         task.frames.pop()
+        last = frame.values == (str(len(node.parts)),)
+        if task.status and last and task.script is not None and runner.strict() and not _tested(task, node):
+            runner.leave(task, task.status)
         return
     operator, part = node.parts[frame.index]
     frame.index += 1
     if (operator == "&&" and task.status) or (operator == "||" and not task.status):
         return
+    frame.values = (str(frame.index),)
     task.frames.append(Frame("node", part))
+
+
+def _tested(task: Task, node: AndOr) -> bool:
+    """Whether a command may fail without ending a script under `set -e`."""
+    if node.text.startswith("!"):
+        return True
+    for frame in reversed(task.frames):
+        if frame.kind == "script":
+            return False
+        if frame.values == _TEST or (frame.kind == "chain" and isinstance(frame.node, AndOr) and _inner(frame)):
+            return True
+    return False
+
+
+def _inner(frame: Frame) -> bool:
+    """Whether a chain goes on behind the part that runs."""
+    assert isinstance(frame.node, AndOr)
+    return frame.index < len(frame.node.parts)
 
 
 def _node_step(runner: Runner, task: Task, frame: Frame) -> None:
@@ -196,7 +218,7 @@ def _while_step(runner: Runner, task: Task, frame: Frame) -> None:
     assert isinstance(node, Loop) and node.test is not None
     if frame.index == 0:
         frame.index = 1
-        task.frames.append(Frame("list", node.test))
+        task.frames.append(Frame("list", node.test, values=_TEST))
         return
     frame.index = 0
     if (task.status == 0) == (node.kind == "while"):
@@ -227,7 +249,7 @@ def _if_step(runner: Runner, task: Task, frame: Frame) -> None:
         if node.otherwise is not None:
             task.frames.append(Frame("list", node.otherwise))
     elif not tested:
-        task.frames.append(Frame("list", node.clauses[clause][0]))
+        task.frames.append(Frame("list", node.clauses[clause][0], values=_TEST))
     elif task.status == 0:
         task.frames.pop()
         task.frames.append(Frame("list", node.clauses[clause][1]))

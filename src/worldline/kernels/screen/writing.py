@@ -11,6 +11,7 @@ __all__ = ["written"]
 
 _DEEP = 4
 """Blanks that a body stands further right."""
+_TAIL = re.compile(r"(?<=[\w)}])(?:\s*(?:\d?[<>]{1,3}&?|&>>?)\s*[^\s;&|<>()]+)+$")
 _COPIED = re.compile(r"[<>]&")
 
 
@@ -118,7 +119,22 @@ def _simple(node: Simple) -> str:
     return " ".join([*words, *redirects])
 
 
+def _redirected(text: str, indent: int) -> str:
+    """A compound command with redirections behind it."""
+    found = _TAIL.search(text)
+    if found is None:
+        return text
+    try:
+        tree = parse(text[: found.start()])
+        rest = parse(f":{found[0]}").items[0].parts[0][1]
+    except (Fault, Incomplete):
+        return text
+    return _list(tree, indent) + (_simple(rest)[1:] if isinstance(rest, Simple) else found[0])
+
+
 def _other(node: Other, indent: int) -> str:
+    if node.kind in ("loop", "if", "case") or (node.kind in ("(", "{") and node.text[-1] not in ")}"):
+        return _redirected(node.text, indent)
     inner = node.text[1:-1].strip().rstrip(";").rstrip()
     if node.kind in ("(", "{") and node.text[-1] in ")}":
         try:

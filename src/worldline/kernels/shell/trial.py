@@ -39,7 +39,9 @@ _SETTING = re.compile(
 """What changes the shell in ways that its variables do not show."""
 _ERRORS_ELSEWHERE = re.compile(r"2>|&>|\|&|>&")
 _OWN_MESSAGE = re.compile(r"^(?:bash|sh): line \d+: |^\x01absent:|: command not found\. ", re.MULTILINE)
-_UNDONE = re.compile(r"^bash: line \d+: [^\n]*(?:error token is \"|bad substitution|readonly variable)[^\n]*\n\Z", re.M)
+_UNDONE = re.compile(
+    r"^bash: (?:line \d+: )?[^\n]*(?:error token is \"|bad substitution|readonly variable)[^\n]*\n\Z", re.M
+)
 """What ends a command but not the shell, as the last thing said."""
 _ENDING = re.compile(r"\b(?:exit|exec|set\s+-\w*e)\b")
 _IN_FUNCTION = re.compile(r"^main: line \d+: ", re.MULTILINE)
@@ -335,7 +337,8 @@ class _Run:
             if any(self.script.names(name) for name in functions_after(self.settled, self.script)):
                 step.unknown.append("the place of an error that may be inside a function")
             return 127 if status == 1 else status
-        if step.ended and self.joined and _UNDONE.search(stderr) and not _ENDING.search(text):
+        joined = self.joined or self.state.shell.mode == "interactive"
+        if step.ended and joined and _UNDONE.search(stderr) and not _ENDING.search(text):
             step.ended = self.settled.options & {"errexit"} != frozenset()
             return 1
         if step.ended and status == 1 and _FATAL_DASH.search(stderr):
