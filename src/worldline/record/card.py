@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
@@ -51,6 +52,12 @@ def reads_what_it_wrote(trajectory: Trajectory) -> bool:
     return False
 
 
+def _reads_back(trajectory: Trajectory) -> bool:
+    """Whether a session reads what it wrote, by its domain's own rule (`reads_back`) where that has one."""
+    module = import_module(f"worldline.record.{trajectory.world.domain}")
+    return bool(getattr(module, "reads_back", reads_what_it_wrote)(trajectory))
+
+
 def card(words: str, sets: Mapping[str, Sequence[Trajectory]]) -> str:
     """Write the card of a data set.
 
@@ -88,7 +95,7 @@ def _counts(sets: Mapping[str, Sequence[Trajectory]]) -> str:
             "sessions": f"{len(split):,}",
             "turns": f"{len(turns):,}",
             "turns with an error": _share([bool(turn.observation.is_error) for turn in turns]),
-            "sessions that read what they wrote": _share([reads_what_it_wrote(item) for item in split]),
+            "sessions that read what they wrote": _share([_reads_back(item) for item in split]),
             "session-determined turns": _share([turn.determined is True for turn in turns]),
             "turns with volatile spans": _share([bool(turn.observation.volatile) for turn in turns]),
             "unstable turns": _share(["unstable" in turn.extra for turn in turns]),

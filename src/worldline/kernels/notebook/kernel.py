@@ -162,7 +162,7 @@ class NotebookKernel:
         text, failed, name = "", False, "unsupported"
         if why == STOPPED:
             text, failed, name = TIMED_OUT.format(self.state.timeout), True, "stopped"
-        elif why.startswith("MemoryError"):
+        elif why.startswith(("MemoryError", "a sequence too large")):
             text, failed, name = _memory_error(cell), True, "memory"
         observation = Observation.from_text(text, is_error=failed)
         return Proposal(observation, known=False, classes=(name,), why=why), self._skipping(cell)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from worldline.record.code.environment import CodeEnvironment
-from worldline.record.code.explorer import CodeExplorer
+from worldline.record.code.explorer import CodeExplorer, reads_back
 from worldline.record.code.plans import plans
 
-__all__ = ["environment", "explorer", "plans"]
+__all__ = ["environment", "explorer", "plans", "reads_back"]
 
 environment = CodeEnvironment
 explorer = CodeExplorer

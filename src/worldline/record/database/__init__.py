@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from worldline.record.database.environment import DatabaseEnvironment
-from worldline.record.database.explorer import DatabaseExplorer
+from worldline.record.database.explorer import DatabaseExplorer, reads_back
 from worldline.record.database.plans import plans
 
-__all__ = ["environment", "explorer", "plans"]
+__all__ = ["environment", "explorer", "plans", "reads_back"]
 
 environment = DatabaseEnvironment
 explorer = DatabaseExplorer

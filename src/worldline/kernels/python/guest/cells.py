@@ -183,6 +183,7 @@ def _parsed(text: str, name: str) -> tuple[Source, ast.Module]:
         finally:
             seal.parsing.on = False
     show_compiler_warnings(found, source)
+    _share_constants(tree)
     first = tree.body[0] if tree.body else None
     source.deferred = (
         isinstance(first, ast.ImportFrom)
@@ -190,6 +191,14 @@ def _parsed(text: str, name: str) -> tuple[Source, ast.Module]:
         and any(alias.name == "annotations" for alias in first.names)
     )
     return source, tree
+
+
+def _share_constants(tree: ast.AST) -> None:
+    """Let equal texts and numbers of a cell be one object, as the compiler does."""
+    pool: dict[tuple[type, Any], Any] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes, int, float)):
+            node.value = pool.setdefault((type(node.value), repr(node.value)), node.value)
 
 
 def _names(tree: ast.AST) -> tuple[set[str], set[str]]:
