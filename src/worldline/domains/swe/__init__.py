@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worldline.domains.swe.state import SweState
-from worldline.domains.swe.tools import EDITOR_TOOLS
+from worldline.domains.swe.tools import EDITOR_TOOLS, PLAIN_COMMAND
 from worldline.domains.tools import ToolDomain
 
 __all__ = ["SWE", "SweState"]
@@ -13,7 +13,7 @@ SWE = ToolDomain(
     state=SweState,
     package="worldline.domains.swe",
     default_tools=EDITOR_TOOLS,
-    text_argument=("Bash", "command"),
+    text_argument=(PLAIN_COMMAND, "command"),
     error_pattern=(
         r"\s*<tool_use_error>|Exit code [1-9]|Command timed out after |Tool \"[^\"\n]*\" not found|params[ /]"
         r"|File not found|Failed to edit|Directory not found|Path (?:is|does not)|(?:File )?[Pp]ath must be|Error\b"

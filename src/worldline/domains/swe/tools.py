@@ -6,7 +6,11 @@ from typing import Any
 
 from worldline.types import ToolSpec
 
-__all__ = ["EDITOR_TOOLS", "ENVELOPE_TOOLS", "family_tools"]
+__all__ = ["EDITOR_TOOLS", "ENVELOPE_TOOLS", "PLAIN_COMMAND", "family_tools"]
+
+PLAIN_COMMAND = "bash"
+"""A tool that no agent has: a plain command in the root, answered by its output and status. Verifiers ask by it, and
+people who play."""
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}

@@ -8,11 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from worldline.domains.comparing import compare
 from worldline.domains.swe import SweState
-from worldline.domains.swe.tools import family_tools
+from worldline.domains.swe.tools import PLAIN_COMMAND, family_tools
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
 from worldline.kernels.repository import editor, envelope, outcomes
@@ -22,6 +21,7 @@ from worldline.kernels.repository.following import READING, absolute_of, is_abse
 from worldline.kernels.repository.patterns import Unclear
 from worldline.kernels.repository.searching import grep, search_file_content
 from worldline.kernels.repository.shell import (
+    Envelope,
     RepositoryShell,
     editor_text,
     envelope_text,
@@ -36,11 +36,14 @@ from worldline.kernels.repository.tree import Tree, digest
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.files import KernelFiles
 from worldline.kernels.shell.kernel import ShellKernel
+from worldline.kernels.shell.machine import Limits
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, canonical_json, content_id
 
 __all__ = ["RepositoryKernel"]
 
 _MAGIC = b"worldline-repository-1\n"
+_SECONDS = 20.0
+"""What a command may take; committing a large repository for the first time on a busy machine takes a while."""
 _MOST_FILES = 80
 _GROUP = re.compile(r"(?<=^Process Group PGID: )\d+\Z", re.MULTILINE)
 _SHELL_TOOLS = frozenset({"Bash", "run_shell_command"})
@@ -66,7 +69,8 @@ def _started(state_json: str) -> ShellKernel:
     """The shell of a world at its start, the repository made. To be forked only."""
     state = SweState.model_validate_json(state_json)
     machine = machine_of(state)
-    kernel = ShellKernel(WorldSpec(domain="terminal", initial_state=machine.model_dump(mode="json", exclude_none=True)))
+    declared = WorldSpec(domain="terminal", initial_state=machine.model_dump(mode="json", exclude_none=True))
+    kernel = ShellKernel(declared, Limits(seconds=_SECONDS))
     setup = setup_command(state)
     if setup:
         proposal = kernel.propose(Action(name="bash", arguments={"command": setup}))
@@ -128,7 +132,7 @@ class RepositoryKernel:
     def _try(self, action: Action) -> _Trial:
         name, editing = action.name, self.state.family == "editor"
         schema = self._schemas.get(name)
-        if schema is None and name == "bash" and action.command is not None:
+        if schema is None and name == PLAIN_COMMAND and action.command is not None:
             return self._probe(action, action.command)
         if schema is None:
             said = f"Error: No such tool available: {name}" if editing else f'Tool "{name}" not found in registry.'
@@ -287,7 +291,7 @@ class RepositoryKernel:
             status = outcome.status if outcome is not None else None
             observation = Observation(text=outcome.output if outcome else "", exit_code=status, is_error=bool(status))
             proposal = Proposal(observation, known=status is not None, classes=(tests.kind,), why="tests")
-            return _Trial(action, proposal, directory=self._cwd)
+            return _Trial(action, proposal, tests=tests, directory=self._cwd)
         found = self._shell.propose(command, self.state.cwd)
         status = int(found.details.get("status", 0))
         observation = found.observation.model_copy(update={"exit_code": status})
@@ -380,7 +384,9 @@ class RepositoryKernel:
         trial = self._trial
         assert trial is not None
         if trial.tests is not None:
-            self._remember(turn, trial)
+            # a guess that is taken for the answer says nothing of what the tests do
+            if trial.proposal.known or not _agree(trial.proposal.observation, turn.observation):
+                self._remember(turn)
             self.accept()
         elif _agree(trial.proposal.observation, turn.observation) and (
             trial.proposal.known or _telling(trial.proposal)
@@ -390,35 +396,37 @@ class RepositoryKernel:
             self.reject()
             self._follow(turn, trial)
 
-    def _remember(self, turn: Turn, trial: _Trial) -> None:
+    def _remember(self, turn: Turn) -> None:
         """Keep what a test run said of the present files."""
         command = str(turn.action.arguments.get("command"))
-        given = turn.action.arguments.get("directory")
-        start = self._cwd
-        if self.state.family == "envelope":
-            start = posixpath.normpath(posixpath.join(self.state.cwd, given)) if given else self.state.cwd
-        seen = self._read(turn.observation)
-        key = self._outcome_key(command, start)
+        seen = self._read(turn)
+        key = self._outcome_key(command, self._directory_of(turn.action))
         if seen.status is not None and key:
             self._outcomes = {**self._outcomes, key: outcomes.Outcome(command, seen.output, seen.status)}
 
-    def _read(self, observation: Observation) -> Any:
-        return (read_editor if self.state.family == "editor" else read_envelope)(observation)
+    def _directory_of(self, action: Action) -> str:
+        """Where a command runs."""
+        if action.name == "Bash":
+            return self._cwd
+        given = action.arguments.get("directory")
+        return posixpath.normpath(posixpath.join(self.state.cwd, given)) if given else self.state.cwd
+
+    def _read(self, turn: Turn) -> Envelope:
+        """Output and status of a command."""
+        if turn.action.name == PLAIN_COMMAND:
+            return Envelope(turn.observation.text.rstrip("\n"), turn.observation.exit_code)
+        return (read_editor if self.state.family == "editor" else read_envelope)(turn.observation)
 
     def _follow(self, turn: Turn, trial: _Trial) -> None:
         """Settle a turn that went otherwise than the trial."""
         action, seen = turn.action, turn.observation
-        if action.name in _SHELL_TOOLS and trial.command is not None:
-            given = action.arguments.get("directory")
-            start = self._cwd
-            if self.state.family == "envelope":
-                start = posixpath.normpath(posixpath.join(self.state.cwd, given)) if given else self.state.cwd
-            self._shell.follow(trial.command, self._read(seen), start)
-            if self.state.family == "editor":
+        if trial.command is not None:
+            self._shell.follow(trial.command, self._read(turn), self._directory_of(action))
+            if action.name == "Bash":
                 place = self._shell.kernel.settled.cwd
                 reset = re.search(r"^Shell cwd was reset to ", seen.text, re.MULTILINE)
                 self._cwd = self.state.cwd if reset or not within(self.state.cwd, place) else place
-                self._stay_inside()
+            self._stay_inside()
             return
         self._shell.kernel.reject()
         tree = Tree(self._shell.kernel, self.state.cwd)

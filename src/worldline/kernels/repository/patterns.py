@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import warnings
 from functools import lru_cache
 
-__all__ = ["Unclear", "extended", "glob_pattern", "included", "perl", "perl_fault"]
+__all__ = ["Unclear", "extended", "glob_pattern", "included", "perl", "perl_fault", "quiet_compile"]
 
 
 class Unclear(Exception):
     """What the pattern means is not known; the message says why."""
+
+
+def quiet_compile(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """Compile somebody's expression; what Python thinks odd about it is not said.
+
+    Raises:
+        re.error: It is wrong.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return re.compile(pattern, flags)
 
 
 @lru_cache(maxsize=256)
@@ -42,7 +54,7 @@ def glob_pattern(pattern: str, *, fold: bool = False) -> re.Pattern[str]:
         else:
             pieces.append(re.escape(token))
     try:
-        return re.compile("".join(pieces), re.DOTALL | (re.IGNORECASE if fold else re.NOFLAG))
+        return quiet_compile("".join(pieces), re.DOTALL | (re.IGNORECASE if fold else re.NOFLAG))
     except re.error as error:
         raise Unclear(f"the glob pattern {pattern}") from error
 
@@ -80,7 +92,7 @@ def perl(pattern: str, *, fold: bool = False) -> re.Pattern[str]:
         raise Unclear("several patterns in one")
     if _ODD_PERL.search(pattern):
         raise Unclear("a regular expression of Perl's own")
-    return re.compile(_classes(pattern), re.IGNORECASE if fold else re.NOFLAG)
+    return quiet_compile(_classes(pattern), re.IGNORECASE if fold else re.NOFLAG)
 
 
 _FAULTS = (
@@ -137,7 +149,7 @@ def extended(pattern: str) -> re.Pattern[str]:
         start = char in "(|"
         at += 1
     try:
-        return re.compile("".join(pieces), re.IGNORECASE)
+        return quiet_compile("".join(pieces), re.IGNORECASE)
     except re.error as error:
         raise Unclear(f"the regular expression {pattern}") from error
 

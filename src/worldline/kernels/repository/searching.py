@@ -9,7 +9,15 @@ from typing import Any
 
 from worldline.kernels.repository.answer import Answer, Refused, shortened
 from worldline.kernels.repository.envelope import place
-from worldline.kernels.repository.patterns import Unclear, extended, glob_pattern, included, perl, perl_fault
+from worldline.kernels.repository.patterns import (
+    Unclear,
+    extended,
+    glob_pattern,
+    included,
+    perl,
+    perl_fault,
+    quiet_compile,
+)
 from worldline.kernels.repository.tree import Tree
 
 __all__ = ["grep", "search_file_content"]
@@ -134,7 +142,7 @@ def search_file_content(
     if tree.kind(top) is None:
         raise Refused(f"Path does not exist: {top}")
     try:
-        re.compile(pattern)
+        quiet_compile(pattern)
     except re.error as error:
         raise Refused(f"Invalid regular expression pattern provided: {pattern}. Error: {error}") from None
     if listed is None:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from worldline.domains.swe import SweState
-from worldline.domains.swe.tools import family_tools
+from worldline.domains.swe.tools import PLAIN_COMMAND, family_tools
 from worldline.domains.terminal.state import DEFAULT_CLOCK, FileSpec, TerminalState
 from worldline.errors import SandboxError, SessionError
 from worldline.kernels.repository.starting import machine_of, setup_command
@@ -59,8 +59,8 @@ class SweEnvironment:
         tools = world.tools or family_tools(state.family)
         later = surroundings.days_later if state.clock == DEFAULT_CLOCK and "clock" not in world.initial_state else 0
         machine = _with_tools(machine_of(state, state.clock + timedelta(days=later)), surroundings)
-        schemas = json.dumps({tool.name: tool.parameters for tool in tools})
-        command = [_PYTHON, "-I", "-B", "-c", _PROGRAM, state.cwd, state.family, schemas]
+        self._schemas = {tool.name: tool.parameters for tool in tools}
+        command = [_PYTHON, "-I", "-B", "-c", _PROGRAM, state.cwd, state.family, json.dumps(self._schemas)]
         self._box = BoxedProgram(
             machine,
             command,
@@ -101,11 +101,16 @@ class SweEnvironment:
         if self.ended:
             raise SessionError("the environment has ended", hint="start another session")
         begin = time.monotonic()
-        reply = self._box.ask({"name": action.name, "arguments": action.arguments})
+        plain = action.name == PLAIN_COMMAND and PLAIN_COMMAND not in self._schemas and action.command is not None
+        asked = {"plain": action.command} if plain else {"name": action.name, "arguments": action.arguments}
+        reply = self._box.ask(asked)
         if reply.data is None:
             self.ended = True
             return Observation.from_text(f"The tools ended: {reply.killed}", is_error=True)
         self._box.advance_clock(time.monotonic() - begin)
+        if plain:
+            status = int(reply.data["status"])
+            return Observation(text=reply.data["text"], exit_code=status, is_error=status != 0)
         return Observation.from_text(reply.data["text"], is_error=reply.data["error"])
 
     def versions(self) -> dict[str, str]:

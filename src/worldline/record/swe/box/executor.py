@@ -10,11 +10,11 @@ from typing import Any
 from worldline.record.swe.box.common import Refused, environment, first_issue, issues
 from worldline.record.swe.box.editor import EditorTools
 from worldline.record.swe.box.envelope import EnvelopeTools
-from worldline.record.swe.box.running import prepare
+from worldline.record.swe.box.running import prepare, run
 
 __all__ = ["main"]
 
-_REPLY = 198
+_REPLY, _SECONDS = 198, 120
 
 
 def _call(
@@ -56,7 +56,10 @@ def main() -> None:
     print(json.dumps({"ready": True}), file=replies, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
-        if "setup" in request:
+        if "plain" in request:
+            ran = run(request["plain"], root, _SECONDS)
+            reply = {"text": ran.text, "status": 124 if ran.status is None else ran.status}
+        elif "setup" in request:
             reply = _set_up(request["setup"], root)
         else:
             text, error = _call(tools, schemas, request["name"], request["arguments"])

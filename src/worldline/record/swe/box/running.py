@@ -35,7 +35,7 @@ class Ran:
 def prepare() -> None:
     """Write what every shell reads first: it says where it stands when it ends."""
     with open(_START, "w") as file:
-        file.write(f"trap 'pwd -P >|{_DIRECTORY}' EXIT; unset BASH_ENV\n")
+        file.write(f"trap 'pwd -P >|{_DIRECTORY} 2>/dev/null' EXIT; unset BASH_ENV\n")
 
 
 def run(command: str, cwd: str, seconds: float) -> Ran:
