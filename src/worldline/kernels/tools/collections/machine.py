@@ -6,6 +6,7 @@ import base64
 from dataclasses import dataclass
 from typing import Any
 
+from worldline.domains.comparing import is_error
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import KernelError
 from worldline.kernels.base import Kernel
@@ -32,13 +33,16 @@ class Run:
     @property
     def failed(self) -> bool:
         """Whether its status was not 0."""
-        return bool(self.observation.exit_code)
+        return is_error(self.observation)
 
     @property
     def streams(self) -> JsonDict:
-        """The streams and the status, as templates name them."""
+        """The streams and the status, as templates name them; merged streams are both, whichever failed or not."""
         seen = self.observation
-        return {"stdout": seen.stdout or "", "stderr": seen.stderr or "", "exit_code": seen.exit_code or 0}
+        status = int(self.failed) if seen.exit_code is None else seen.exit_code
+        if seen.merged:
+            return {"stdout": seen.text, "stderr": seen.text, "exit_code": status}
+        return {"stdout": seen.stdout, "stderr": seen.stderr or "", "exit_code": status}
 
 
 class Machine:

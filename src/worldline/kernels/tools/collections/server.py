@@ -70,7 +70,7 @@ class CollectionServer:
         self._spec = spec
         self._tools = {tool.name: tool for tool in tools}
         self._state = State.of(spec)
-        self._latest: Mapping[str, str] = {}
+        self._latest: Mapping[str, tuple[str, bool]] = {}
         self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
         for tool, rule in spec.tools.items():
             _check_names(tool, rule, spec)
@@ -95,6 +95,7 @@ class CollectionServer:
         style = rule.json_style or self._spec.json_style
         text = outcome.answer if isinstance(outcome.answer, str) else style_text(outcome.answer, style)
         self._state = outcome.state.ticked("" if outcome.error else tool)
+        self._latest = {**self._latest, tool: (text, outcome.error)}
         if not outcome.error:
             self._state = self._after(rule, self._state)
         return Proposal(
@@ -127,8 +128,8 @@ class CollectionServer:
         if rule.operation == "shell" and self._machine is not None:
             self._observe_run(tool, rule, arguments, observation)
             return
+        self._latest = {**self._latest, tool: (observation.text, error)}
         if not error:
-            self._latest = {**self._latest, tool: observation.text}
             self._follow(tool, arguments, rule, _parsed(observation.text), observation.text)
             if self._may_change(rule):
                 self._state = self._state.after_change()
@@ -177,7 +178,8 @@ class CollectionServer:
     def dump(self) -> JsonDict:
         """Write down what changed since the start."""
         machine = self._machine.dump() if self._machine is not None else None
-        return {"version": _VERSION, "state": self._state.dump(), "latest": dict(self._latest), "machine": machine}
+        latest = {tool: [text, error] for tool, (text, error) in self._latest.items()}
+        return {"version": _VERSION, "state": self._state.dump(), "latest": latest, "machine": machine}
 
     def load(self, data: JsonDict) -> None:
         """Replace the state.
@@ -191,7 +193,7 @@ class CollectionServer:
             self._state = State.of(self._spec).loaded(data["state"])
             if self._machine is not None:
                 self._machine.load(data["machine"])
-            self._latest = {str(tool): str(text) for tool, text in data["latest"].items()}
+            self._latest = {str(tool): (str(text), bool(error)) for tool, (text, error) in data["latest"].items()}
         except (KeyError, ValueError, TypeError, AttributeError, ValidationError) as exc:
             raise KernelError("damaged state of a collection world") from exc
 
@@ -287,11 +289,12 @@ class CollectionServer:
         return rule.changes is False and rule.operation is None
 
     def _guess(self, tool: str, rule: ToolRule) -> Observation:
-        """What the rule says, or what the tool answered last, or ever."""
+        """What the tool answered last in this session; otherwise what the rule says, or what it ever answered."""
+        if tool in self._latest:
+            text, error = self._latest[tool]
+            return Observation.from_text(text, is_error=error)
         if rule.otherwise is not None:
             return Observation.from_text(rule.otherwise.answer, is_error=rule.otherwise.error)
-        if tool in self._latest:
-            return Observation.from_text(self._latest[tool], is_error=False)
         found = next((read for read in self._spec.reads if read.tool == tool and not read.error), None)
         return Observation.from_text(found.answer if found else "", is_error=False)
 

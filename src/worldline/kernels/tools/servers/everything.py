@@ -46,6 +46,18 @@ _TOGGLES = {
         "Stopped simulated resource updates for session undefined",
     ),
 }
+_ENVIRONMENT = {
+    "SHELL": "/bin/bash",
+    "PWD": "/home/user",
+    "LOGNAME": "user",
+    "TZ": "UTC",
+    "HOME": "/home/user",
+    "USER": "user",
+    "LC_ALL": "C.UTF-8",
+    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
+    "_": "/usr/bin/setpriv",
+}
+"""What every server of a world gets from the box it runs in."""
 _BASE = "demo://resource/dynamic"
 
 
@@ -110,7 +122,7 @@ class EverythingKernel(NodeServer):
             case "gzip-file-as-resource":
                 return _gzipped(value)
             case "get-env":
-                raise Unsure("the environment of the server is not known")
+                return self._environment()
             case "get-tiny-image":
                 return text_of(
                     [_text("Here's the image you requested:"), _IMAGE, _text("The image above is the MCP logo.")]
@@ -121,6 +133,12 @@ class EverythingKernel(NodeServer):
         start, stop = _TOGGLES[tool]
         self._on ^= {tool}
         return start if tool in self._on else stop
+
+    def _environment(self) -> str:
+        shown = stringify(_ENVIRONMENT | dict(self.host.env), 2)
+        if self.host.env:
+            raise Unsure("the order of the variables is not known", shown)
+        return shown
 
     def _wait(self, duration: float, steps: float) -> str:
         if duration > 0 and steps >= 1:

@@ -10,6 +10,7 @@ __all__ = ["LONGEST", "matches"]
 LONGEST = 65_536
 """Characters that a pattern may have."""
 
+_MOST_BRACES = 50
 _MOST = 1000
 """Alternatives that braces are expanded to."""
 _MOST_GROUPS, _MOST_STARS = 2, 3
@@ -28,6 +29,8 @@ def matches(path: str, pattern: str) -> bool | None:
         raise TypeError("pattern is too long")
     if pattern.startswith("#"):
         return False
+    if pattern.count("{") > _MOST_BRACES:
+        return None
     try:
         negated, expressions = _compiled(pattern)
     except (_Unreadable, re.error, RecursionError):
@@ -206,10 +209,12 @@ def _translate(part: str, *, last: bool = False) -> tuple[str, bool]:
             place += 1
         else:
             chunks[-1] += re.escape(char)
+    if groups > _MOST_GROUPS:
+        raise _Unreadable
     if len(chunks) == 1:
         return chunks[0], magic
     if groups or not last:
-        if groups > _MOST_GROUPS or len(chunks) > _MOST_STARS:
+        if len(chunks) > _MOST_STARS:
             raise _Unreadable
         return _MAGIC.join(chunks), magic
     middle = "".join(f"(?>{_MAGIC}{chunk})" for chunk in chunks[1:-1])
@@ -234,12 +239,17 @@ def _extended(part: str, place: int) -> tuple[str, int]:
     else:
         return re.escape(part[place : place + 2]), place + 2
     body = "|".join(_translate(option)[0] for option in options)
-    if any("(" in option for option in options):
+    if any("(" in option for option in options) or (kind in "*+" and not _apart(options)):
         raise _Unreadable
     if kind == "!":
         rest = _translate(part[position + 1 :])[0]
         return f"(?:(?!(?:{body}){rest}(?:/|$))[^/]*?)", position + 1
     return f"(?:{body})" + {"?": "?", "*": "*", "+": "+", "@": ""}[kind], position + 1
+
+
+def _apart(options: list[str]) -> bool:
+    """Whether a text can be made of repeated options in one way only: plain ones that begin differently."""
+    return all(re.fullmatch(r"[\w.-]+", one) for one in options) and len({one[0] for one in options}) == len(options)
 
 
 def _brackets(part: str, place: int) -> tuple[str, int]:

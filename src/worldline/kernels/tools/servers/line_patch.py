@@ -10,7 +10,7 @@ from worldline.kernels.tools.servers.replies import Unsure
 __all__ = ["file_patch"]
 
 _CONTEXT = 4
-_MOST_CHANGES = 1500
+_MOST_CHANGES = 700
 """Changed lines up to which the diff is computed; the time grows with their square."""
 _BAR = "=" * 67
 

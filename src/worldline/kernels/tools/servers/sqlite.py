@@ -100,7 +100,8 @@ class SqliteKernel(ListServer):
         named = [name for name in ran.writes if name and not name.startswith("sqlite_")]
         if views or not named:
             self._seen = {}
-        self._seen = {key: text for key, text in self._seen.items() if not any(name in key.lower() for name in named)}
+        words = {key: set(re.findall(r"\w+", key.lower())) for key in self._seen}
+        self._seen = {key: text for key, text in self._seen.items() if not words[key] & set(named)}
         if self._listed is not None:
             now = self._tables()
             gone = set(before) - set(now)

@@ -49,6 +49,8 @@ class Ran:
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
     doubts: list[str] = field(default_factory=list)
+    denied: bool = False
+    """It asked for what is not allowed here."""
 
 
 def build_database(script: str, clock: datetime) -> bytes:
@@ -114,7 +116,7 @@ def _run(connection: sqlite3.Connection, query: str, ran: Ran) -> None:
         text = str(exc)
         if text == "interrupted":
             raise Unsure("the query runs longer than the kernel lets it") from exc
-        if text in ("not authorized", "string or blob too big", "database or disk is full"):
+        if ran.denied or text in ("string or blob too big", "database or disk is full"):
             raise Unsure(f"the query is not simulated: {text}") from exc
         ran.error = f"Database error: {text}"
     except sqlite3.Warning as exc:
@@ -133,6 +135,7 @@ def _guard(connection: sqlite3.Connection, ran: Ran) -> None:
 
     def authorize(code: int, one: str | None, two: str | None, database: str | None, inner: str | None) -> int:
         if code in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
+            ran.denied = True
             return sqlite3.SQLITE_DENY
         if code == sqlite3.SQLITE_READ:
             ran.reads.add((one or "").lower())
@@ -144,6 +147,7 @@ def _guard(connection: sqlite3.Connection, ran: Ran) -> None:
             _function((two or "").lower(), ran)
         elif code == sqlite3.SQLITE_PRAGMA:
             if (one or "").lower() not in _SAFE_PRAGMAS:
+                ran.denied = True
                 return sqlite3.SQLITE_DENY
             if two is not None and not (one or "").endswith(("_info", "_list", "_xinfo", "_check")):
                 ran.writes.add("")

@@ -20,6 +20,8 @@ from worldline.types import JsonDict, Observation
 __all__ = ["TimeKernel"]
 
 _NOW = "get_current_time"
+_ZONES = "/opt/mcp/python/lib/python3.11/site-packages/tzdata/zoneinfo"
+"""Where the recorded servers have their time zones."""
 
 
 class TimeKernel(PythonServer):
@@ -120,7 +122,8 @@ def _zone(name: str) -> ZoneInfo:
     except ValueError as error:
         raise ToolFailed(f"Invalid timezone: {error}") from error
     except OSError as error:
-        raise Unsure("the message names a file of the machine", f"Invalid timezone: {error}", failed=True) from error
+        said = f"[Errno {error.errno}] {error.strerror}: '{_ZONES}/{name}'"
+        raise Unsure("the message names a file of the machine", f"Invalid timezone: {said}", failed=True) from error
     if name not in _names():
         raise ToolFailed(f"Invalid timezone: 'No time zone found with key {name}'")
     return zone
