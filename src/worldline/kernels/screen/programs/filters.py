@@ -218,6 +218,11 @@ def _fit(found: Filter, usage: Usage, words: Sequence[str]) -> None:
         found.groups = True
         if any(set(option) & set("ifsw") for option in usage.options):
             found.doubt = "uniq by parts of lines"
+    elif usage.name == "sed" and (last := re.fullmatch(r"(?:.*;)?\s*(\d+)\s*q\s*", script)) is not None:
+        found.limit = int(last[1])
+    elif usage.name == "xargs":
+        options = " ".join(usage.options)
+        found.at_once = re.search(r"-(?:n ?1|L ?1|I ?\S+)(?: |$)", options) is not None
     elif usage.name == "sed" and re.search(r"\$[!{a-zA-Z=]|(?:^|[;{])\s*[nNqQ]", script):
         found.doubt = "a sed script that looks ahead or ends early"
     elif usage.name.endswith("awk"):

@@ -17,8 +17,10 @@ from worldline.kernels.shell.builtins.system.python import TERMINAL, WAITING
 
 __all__ = ["PythonPrompt", "PythonScreen", "python_program", "reads_in_python", "script_program"]
 
-_READS = re.compile(r"(?<![\w.])input\b(?!\s*=[^=])|\bsys\.stdin\b|\bfrom sys import\b[^\n]*\bstdin\b|\bgetpass\b|"
-                    r"\bcmd\.Cmd\b|\bfileinput\b|open\(0|/dev/(?:stdin|tty)|\bsleep\s*\(|\bimport (?:cmd|readline)\b")  # fmt: skip
+_READS = re.compile(
+    r"(?<![\w.])input\b(?!\s*=[^=])|\bsys\.stdin\b|\bfrom sys import\b[^\n]*\bstdin\b|\bgetpass\b|\bcmd\.Cmd\b|"
+    r"\bfileinput\b|open\(0|/dev/(?:stdin|tty)|\bsleep\s*\(|\bimport (?:cmd|readline)\b"
+)
 _IMPORTS = re.compile(r"^\s*(?:from|import)\s+([A-Za-z_]\w*)", re.MULTILINE)
 _BANNER = (
     "Python 3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0] on linux\n"

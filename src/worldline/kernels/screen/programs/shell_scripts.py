@@ -12,7 +12,7 @@ import re
 import shlex
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from worldline.kernels.screen.programs.base import Host, Program, Run, Shown
@@ -22,7 +22,7 @@ __all__ = ["BashScript", "bash_script", "reads_in_bash"]
 
 _TTY = "@@worldline-tty@@"
 """What stands on the standard input of the script, so that redirected input can be told from the terminal."""
-_WAITS = re.compile(r"@@worldline-waits-(s?)@@")
+_WAITS = re.compile(r"@@worldline-waits-(s?)(\d*)@@")
 _ODD = "@@worldline-odd@@"
 _END = "@@worldline-end@@"
 """Stands for C-d among the lines typed."""
@@ -31,14 +31,15 @@ _MOST_READS = 400
 
 _SLEEP = 'sleep() { printf "@@worldline-sleeps-%s@@" "$*" >&2; }; '
 _PRELUDE = r"""
-read() {
-local __a __p="" __x="" __odd="" __q="" __l __n;
+__read() {
+local __a __p="" __x="" __odd="" __q="" __c="" __l __n;
 for __a in "$@"; do
-if [[ -n $__x ]]; then if [[ $__x == p ]]; then __p=$__a; fi; __x=""; continue; fi;
+if [[ -n $__x ]]; then if [[ $__x == p ]]; then __p=$__a; elif [[ $__x == n ]]; then __c=$__a; fi; __x=""; continue; fi;
 case $__a in --) ;; -*)
 case $__a in -*p?*) ;; *s*) __q=s;; esac;
-case $__a in -p*) ;; *[ntNdu]*) __odd=1;; esac;
-case $__a in *p) __x=p;; *[adintNu]) __x=o;; *p?*) __p=${__a#*p};; esac;; esac;
+case $__a in -p*) ;; *[tdu]*) __odd=1;; esac;
+case $__a in -p*) ;; *[nN][0-9]*) __c=${__a##*[nN]};; esac;
+case $__a in *p) __x=p;; *[nN]) __x=n;; *[aditu]) __x=o;; *p?*) __p=${__a#*p};; esac;; esac;
 done;
 if [[ -n $__odd ]]; then printf "@ODD@" >&2; exit 77; fi;
 if ! IFS= builtin read -r __l; then builtin read "$@" </dev/null; return 1; fi;
@@ -46,12 +47,13 @@ if [[ $__l != "@TTY@" ]]; then builtin read "$@" <<< "$__l"; return; fi;
 printf %s "$__p" >&2;
 builtin read -r __n < @COUNTER@;
 if [[ $__n -ge ${#__typed[@]} ]]; then
-printf "@@worldline-waits-$__q@@" >&2; exit 77;
+printf "@@worldline-waits-$__q$__c@@" >&2; exit 77;
 fi;
 echo $((__n+1)) > @COUNTER@;
 if [[ ${__typed[$__n]} == @END@ ]]; then builtin read "$@" </dev/null; return 1; fi;
 builtin read "$@" <<< "${__typed[$__n]}";
 };
+read() { __read "$@"; };
 __menu() {
 local __i __w=0;
 for __i in "${__items[@]}"; do if [[ ${#__i} -gt $__w ]]; then __w=${#__i}; fi; done;
@@ -69,6 +71,8 @@ return 0;
 done;
 };
 """
+_COUNTED = re.compile(r"(?<![\w-])read(?=(?:\s+-[a-mo-zA-MO-Z]\w*(?:\s+(?:'[^']*'|\"[^\"]*\"))?)*\s+-\w*[nN])")
+"""The shell kernel takes `read -n` by itself where it stands under its own name."""
 _SELECT = re.compile(r"(?<![\w-])select[ \t]+(\w+)(?:[ \t]+in[ \t]+([^\n;]*?))?[ \t]*(?:;|\n)\s*do(?!\w)")
 _READS = re.compile(r"(?:^|[\s;&|({!])(?:read|select|mapfile|readarray)(?=\s|;|$|\))", re.MULTILINE)
 _TAKES_ALL = re.compile(
@@ -101,6 +105,10 @@ class BashScript:
     arguments: list[str]
     source: str
     raw: bool = False
+    raw_count: int = 0
+    """How many letters a `read` takes, where it takes letters."""
+    letters: str = ""
+    hidden: bool = False
     readline: bool = False
     lines: list[str] = field(default_factory=list)
     text: str = ""
@@ -117,8 +125,21 @@ class BashScript:
 
     def feed(self, text: str, host: Host) -> Shown:
         """Take a line."""
-        self.lines.append(text)
-        return self._go_on(host)
+        if not self.raw:
+            self.lines.append(text)
+            return self._go_on(host)
+        if text == "\x03":
+            self.raw = False
+            return replace(self.interrupt(host), text="^C\n")
+        shown = "" if self.hidden else text.replace("\r", "\n")
+        done = text in ("\r", "\n")
+        self.letters += "" if done else text
+        if not done and len(self.letters) < self.raw_count:
+            return Shown(shown, echo=not self.hidden)
+        self.lines.append(f"{self.letters}\n")
+        self.raw, self.letters = False, ""
+        found = self._go_on(host)
+        return replace(found, text=shown + found.text)
 
     def end_of_input(self, host: Host) -> Shown:
         """Take C-d: the `read` that waits finds nothing."""
@@ -148,6 +169,7 @@ class BashScript:
         unknown = "; ".join(self.doubts[:3])
         first, later = timed(new)
         if waits:
+            self.raw, self.raw_count, self.hidden = bool(waits[2]), int(waits[2] or 0), bool(waits[1])
             return Shown(first, later=later, seconds=seconds, echo=not waits[1], unknown=unknown)
         self._run(host, keep=True)
         return Shown(first, later=later, ended=True, status=run.status, seconds=seconds, unknown=unknown)
@@ -181,7 +203,8 @@ class BashScript:
         head = " ".join(prelude.split("\n")) + f"__typed=({typed}); "
         if not keep and "sleep" in rest and not re.search(r"\bdate\b|SECONDS", rest):
             head = _SLEEP + head
-        return f"{{ {head}{first}{_SELECT.sub(_menu, rest)}\n}} 2>&1\n"
+        body = _SELECT.sub(_menu, _COUNTED.sub("__read", rest))
+        return f"{{ {head}{first}{body}\n}} 2>&1\n"
 
 
 def _menu(match: re.Match[str]) -> str:

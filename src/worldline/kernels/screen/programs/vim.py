@@ -131,7 +131,7 @@ class Vim(VimView):
         rows, before = host.lines - 1, self._shape()
         over = False
         self.left_insert, self.fresh = self.mode != "normal", False
-        if self.refused or self.overlay:
+        if self.refused or self.overlay or self.outside:
             self.refused, self.overlay, self.outside = "", (), False
             self.say("")
             if key in ("\r", "\n", " "):

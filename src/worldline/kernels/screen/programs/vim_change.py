@@ -153,7 +153,7 @@ def _restore(vim: VimView, taken: list[Change], given: list[Change], word: str) 
         return
     change = taken.pop()
     now, then = ([] if text.empty else text.lines), list(change.lines)
-    given.append(replace(change, lines=tuple(text.lines), place=(text.y, text.x)))
+    given.append(replace(change, lines=tuple(text.lines)))
     same = 0
     while same < min(len(now), len(then)) and now[same] == then[same]:
         same += 1
@@ -161,11 +161,8 @@ def _restore(vim: VimView, taken: list[Change], given: list[Change], word: str) 
     text.empty = len(then) == 1 and not then[0] and change.number == 1 and not text.saved
     blocked = change.count or len(then) < len(now)
     text.y = min(change.place[0] if blocked else min(same, change.place[0]), len(then) - 1)
-    again = word == "after"
     text.x = (
-        text.first_nonblank(text.y)
-        if again or text.y != change.place[0]
-        else min(change.place[1], max(len(text.line) - 1, 0))
+        text.first_nonblank(text.y) if text.y != change.place[0] else min(change.place[1], max(len(text.line) - 1, 0))
     )
     difference = len(then) - len(now)
     changed = change.count or sum(a != b for a, b in zip(now, then, strict=False))

@@ -181,7 +181,6 @@ def _aligned(vim: VimView, lines: Lines, rest: str, how: str) -> None:
         room = max(width - len(line), 0)
         indent = width if how == "le" else room if how == "ri" else room // 2
         text.lines[y] = vim.blanks(indent) + line if line else ""
-    text.y = lines.last
     _to_start(vim)
 
 

@@ -190,8 +190,6 @@ def _cases(vim: VimView, operator: str, span: Span) -> None:
         end = stop if y == last and not span.lines else len(line)
         text.lines[y] = line[:begin] + change(line[begin:end]) + line[end:]
     text.y, text.x = first, 0 if span.lines else x
-    if last - first > 1:
-        vim.say(f"{last - first + 1} lines changed")
 
 
 def _aligned(vim: VimView, span: Span) -> None:

@@ -63,6 +63,7 @@ def _regex(vim: VimView, pattern: str, flags: str) -> re.Pattern[str] | None:
 
 def _all(vim: VimView, regex: re.Pattern[str], first: int, last: int) -> None:
     text, replacement = vim.text, vim.substitute[1]
+    text.y, text.x = next(y for y in range(first, last + 1) if regex.search(text.lines[y])), 0
     text.remember()
     lines: list[str] = []
     count, changed, place = 0, 0, first

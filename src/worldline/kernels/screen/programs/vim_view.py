@@ -170,7 +170,7 @@ class VimView:
             asked = f"\x1b[{host.lines};1H\n{second}\nPress ENTER or type command to continue"
             return draw(self.text, self.window, size, first, "", ruler=False, inserting=False) + asked
         inserting = self.mode in ("insert", "replace") or (bool(self.visual) and bool(self.text.line))
-        if self.overlay:
+        if self.overlay or self.outside:
             return self._asked(size)
         return draw(self.text, self.window, size, bottom, pending, ruler=not typing, inserting=inserting)
 
@@ -234,6 +234,8 @@ class VimView:
     def _pushed(self, before: tuple[list[str], int], rows: int) -> bool:
         """Whether lines that are shown were pushed up or down, which clears the last line."""
         old, top = before
+        if self.window.numbers:
+            return False  # lines whose numbers change are drawn anew
         new = self.text.lines
         if self.window.top != top:
             return abs(self.window.top - top) <= rows - 2
@@ -316,6 +318,8 @@ class VimView:
         """What a new line begins with, as :func:`new_start` tells; `beside` is the line it was opened from."""
         if self.kind == "plain" and self.options.get("ai"):
             return beside[: len(beside) - len(beside.lstrip(" \t"))]
+        if self.kind in ("shell", "conf") and re.match(r"[ \t]*#", beside):
+            return new_start(self.kind, [beside], 1)
         return new_start(self.kind, lines, place)
 
     def kept_indent(self, y: int) -> str:

@@ -10,8 +10,10 @@ from worldline.kernels.screen.programs.vim_view import VimView
 __all__ = ["BLOCK", "begin", "leave", "press", "select_again"]
 
 BLOCK = "\x16"
-_OPERATORS = {"d": "d", "x": "d", "\x1b[3~": "d", "X": "d", "D": "d", "y": "y", "Y": "y", "c": "c", "s": "c",
-              "S": "c", "C": "c", "R": "c", "~": "g~", "u": "gu", "U": "gU", "gu": "gu", "gU": "gU", "g~": "g~", "=": "="}  # fmt: skip
+_SHORT = "dd xd Xd Dd yy Yy cc sc Sc Cc Rc"
+_OPERATORS = {pair[0]: pair[1] for pair in _SHORT.split()} | {
+    "\x1b[3~": "d", "~": "g~", "u": "gu", "U": "gU", "gu": "gu", "gU": "gU", "g~": "g~", "=": "=",
+}  # fmt: skip
 """The operator that a key stands for while text is selected."""
 
 
