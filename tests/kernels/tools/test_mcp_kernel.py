@@ -146,6 +146,17 @@ def test_servers_of_one_world_share_their_files():
     assert ask(kernel, "files__read_text_file", path=".git/HEAD") == "ref: refs/heads/main\n"
 
 
+def test_a_repository_below_an_open_root():
+    servers = {
+        "files": {"kind": "filesystem", "roots": [REPO], "complete": False},
+        "git": {"kind": "git", "repositories": {REPO: {"commits": [{"message": "i", "files": {"a": "1\n"}}]}}},
+    }
+    kernel = kernel_of(servers)
+    assert ask(kernel, "files__read_text_file", path="a") == "1\n"
+    assert ask(kernel, "files__list_directory", path=".") == "?[DIR] .git\n[FILE] a"
+    assert ask(kernel, "git__git_status", repo_path=REPO).startswith("?Repository status:\nOn branch main")
+
+
 def test_unknown_tools_of_several_servers():
     kernel = everything_kernel()
     assert ask(kernel, "read_file", path="x") == "!MCP error -32602: Unknown tool: read_file"

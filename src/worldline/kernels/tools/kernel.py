@@ -16,7 +16,7 @@ from worldline.kernels.base import Kernel, Proposal
 from worldline.kernels.tools.base import ServerKernel
 from worldline.kernels.tools.collections import CollectionServer, collection_server
 from worldline.kernels.tools.collections.kernel import collection_kernel
-from worldline.kernels.tools.servers.build import build_host, build_server
+from worldline.kernels.tools.servers.build import build_host, build_server, settle_roots
 from worldline.kernels.tools.servers.host import Host
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, content_id
 
@@ -82,6 +82,7 @@ class McpKernel:
         for name, declared in self.state.servers.items():
             if not isinstance(declared, CommandServer):
                 servers[name] = build_server(declared, host)
+        settle_roots(self.state, host)
         # What no kernel of a known server answers is a matter of rules and records, under its whole name.
         servers[_OTHERS] = collection_server(world) or CollectionServer(CollectionsSpec(), world.tools)
         self._state = _State(host, servers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -230,15 +231,24 @@ class CollectionServer:
             if refused is not None:
                 return Outcome(refused, self._state, error=True, kind="refused", why="the schema refuses the arguments")
         names = self._names(arguments, rule, tool)
+        doubt = ""
         for number, case in enumerate(rule.cases):
             inner = with_lets(names, case.let)
-            if holds(case.when, inner):
-                return self._case(case, number, inner)
+            try:
+                if not holds(case.when, inner):
+                    continue
+            except (UnknownError, BrokenError) as exc:
+                if not case.error:
+                    raise
+                # Whether the call is refused is not known: what it would answer otherwise is a guess.
+                doubt = doubt or str(exc)
+                continue
+            return _doubtful(self._case(case, number, inner), doubt)
         if rule.operation == "shell":
-            return self._run(tool, rule, names)
+            return _doubtful(self._run(tool, rule, names), doubt)
         if rule.operation is None:
-            raise UnknownError(f"no rule says what {tool} answers here")
-        return operate(Call(tool, arguments, rule, names, self._spec.messages), self._state)
+            raise UnknownError(doubt or f"no rule says what {tool} answers here")
+        return _doubtful(operate(Call(tool, arguments, rule, names, self._spec.messages), self._state), doubt)
 
     def _run(self, tool: str, rule: ToolRule, names: Mapping[str, Any]) -> Outcome:
         assert self._machine is not None
@@ -392,6 +402,11 @@ class CollectionServer:
         record = {**known, **seen} if lacking else dict(seen)
         if not whole or known != record:
             self._state = self._state.put(name, key, record)
+
+
+def _doubtful(outcome: Outcome, doubt: str) -> Outcome:
+    """What a call answers if it is not refused, where that cannot be told."""
+    return replace(outcome, guess=True, why=doubt, extra={}) if doubt else outcome
 
 
 def _applied(state: State, case: CaseSpec, names: Mapping[str, Any]) -> tuple[State, tuple[str, ...]]:

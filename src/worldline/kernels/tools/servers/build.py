@@ -35,7 +35,7 @@ from worldline.kernels.tools.servers.sqlite import SqliteKernel
 from worldline.kernels.tools.servers.time_server import TimeKernel
 from worldline.kernels.tools.servers.tree import Node, Tree, spec_content
 
-__all__ = ["build_host", "build_server"]
+__all__ = ["build_host", "build_server", "settle_roots"]
 
 
 _SYSTEM_FILES = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/hosts", "/etc/hostname", "/etc/profile")
@@ -80,8 +80,7 @@ def _prepare(host: Host, name: str, server: Server) -> None:
         case FilesystemServer():
             for root in server.roots:
                 if tree.node(root) is None:
-                    tree.declare(root, Node("directory", None, 0o755, tree.now, open=not server.complete))
-                _close(tree, root, server.complete)
+                    tree.declare(root, Node("directory", None, 0o755, tree.now))
         case MemoryServer():
             tree.declare(f"{HOME}/.memory", Node("directory", None, 0o755, tree.now))
             if server.entities or server.relations:
@@ -95,12 +94,23 @@ def _prepare(host: Host, name: str, server: Server) -> None:
             pass
 
 
-def _close(tree: Tree, root: str, complete: bool) -> None:
-    """Say of all directories below a root whether they may hold more than is declared."""
+def settle_roots(state: McpState, host: Host) -> None:
+    """Say of the directories below the roots whether they may hold more than is declared, once all of it is there."""
+    whole = {path for path, spec in state.files.items() if spec.complete}
+    for server in state.servers.values():
+        if isinstance(server, FilesystemServer):
+            for root in server.roots:
+                _settle(host.tree, root, whole, complete=server.complete)
+
+
+def _settle(tree: Tree, root: str, whole: set[str], *, complete: bool) -> None:
     for path in list(tree.paths()):
         node = tree.node(path)
-        if node is not None and node.kind == "directory" and (path == root or path.startswith(root + "/")):
-            tree.declare(path, replace(node, open=not complete))
+        if node is None or node.kind != "directory" or not (path == root or path.startswith(root + "/")):
+            continue
+        opened = not complete and path not in whole and ".git" not in path.split("/")
+        if node.open != opened:
+            tree.declare(path, replace(node, open=opened))
 
 
 def build_server(declared: Server, host: Host) -> ServerKernel:
