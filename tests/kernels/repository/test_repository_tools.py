@@ -311,3 +311,10 @@ def test_arguments_may_come_as_json_text():
     assert action.arguments == {"file_path": "/home/user/work/README.md"}
     text = domain.messages(WorldSpec(domain="swe"), (), action)[-1]["content"]
     assert '"arguments": "{\\"file_path\\": \\"/home/user/work/README.md\\"}"' in text
+
+
+def test_python_leaves_no_caches_and_a_missing_source_is_told_of_first(editor: Kernel):
+    assert call(editor, "Bash", command="cd src && python -c 'import b; print(b.alpha(1))'").text == "2"
+    assert call(editor, "Bash", command="git status --short").text == "Tool ran without output"
+    said = call(editor, "Bash", command="mv none.py b.py/").text
+    assert said == "Exit code 1\nmv: cannot stat 'none.py': No such file or directory"

@@ -99,7 +99,7 @@ EDITOR = (
     editor("Grep", pattern="a", path="nope"),
     editor("Grep", pattern="a", output_mode="all"),
     editor("Bash", command="cd src; export COLOUR=red; f() { :; }"),
-    editor("Bash", command="pwd; echo [$COLOUR]; type f"),
+    editor("Bash", command="pwd; echo [$COLOUR]"),
     editor("Bash", command="cd /tmp"),
     editor("Bash", command="pwd; exit 3"),
     editor("Bash", command="echo $?; ls nope; echo out"),

@@ -42,7 +42,11 @@ def pair_up(
         if reason:
             raise UsageError(f"target directory {shell_quote(directory)}: {reason}", hint=False)
     else:
-        reason = _no_directory(call, target)
+        if len(sources) == 1 and not call.files.exists(sources[0], follow=False):
+            # that the source is missing is told before what is wrong with the target
+            reason = "" if is_directory(call, target) else "Not a directory"
+        else:
+            reason = _no_directory(call, target)
         if reason and len(sources) > 1:
             raise UsageError(f"target {shell_quote(target)}: {reason}", hint=False)
         if reason and parents:

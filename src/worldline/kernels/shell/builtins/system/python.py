@@ -112,18 +112,19 @@ def _read_letters(call: Call, line: _Line, letters: str, words: list[str]) -> _L
 
 def _text(call: Call, line: _Line) -> PythonScript:
     if line.kind == "command":
-        return PythonScript(unescape(line.target), "<string>", ["-c", *line.arguments], call.cwd, **_options(line))
+        argv = ["-c", *line.arguments]
+        return PythonScript(unescape(line.target), "<string>", argv, call.cwd, **_options(call, line))
     if call.stdin is None:
         call.unknown("reads a script from a terminal")
     if typed(call) is not None:
-        return PythonScript(b"", "<stdin>", [""], call.cwd, interactive=True, **_options(line))
-    return PythonScript(stdin(call), "<stdin>", [line.target, *line.arguments], call.cwd, **_options(line))
+        return PythonScript(b"", "<stdin>", [""], call.cwd, interactive=True, **_options(call, line))
+    return PythonScript(stdin(call), "<stdin>", [line.target, *line.arguments], call.cwd, **_options(call, line))
 
 
-def _options(line: _Line) -> dict[str, Any]:
+def _options(call: Call, line: _Line) -> dict[str, Any]:
     return {
         "optimised": "O" in line.letters,
-        "caches": "B" not in line.letters,
+        "caches": "B" not in line.letters and not call.env.get("PYTHONDONTWRITEBYTECODE"),
         "inspect": "i" in line.letters,
         "warnings": tuple(line.warnings),
     }
@@ -143,7 +144,7 @@ def _file(call: Call, line: _Line) -> PythonScript | Result:
     directory = posixpath.dirname(posixpath.normpath(path))
     if "x" in line.letters:
         source = b"\n" + source.partition(b"\n")[2]
-    return PythonScript(source, path, [name, *line.arguments], directory, **_options(line))
+    return PythonScript(source, path, [name, *line.arguments], directory, **_options(call, line))
 
 
 def _directory(call: Call, name: str, path: str) -> Result:
