@@ -110,22 +110,31 @@ class NotebookKernel:
     def _run(self, cell: Cell) -> tuple[CellResult, MemoryFiles, float]:
         """Run a cell in the interpreter, which is brought up to date first where it is not."""
         settled, limit = self._settled, min(_CELL_SECONDS, self.state.timeout)
-        cells: tuple[Cell, ...] = (cell,)
-        nodes = settled.files if settled.files is not None else settled.base
-        if self._notebook is None or not self._notebook.alive or self._live is not settled.cells:
-            self._drop()
-            self._notebook = Notebook(
-                cwd=HOME,
-                env=_environment(self.state),
-                closed=self.state.packages is not None,
-                limits=PythonLimits(seconds=limit, memory=_MEMORY),
-            )
-            cells, nodes, limit = (*settled.cells, cell), settled.base, limit + 2 * settled.seconds
-        files = MemoryFiles(nodes, self.state.complete, cell.now, settled.gone)
         begin = time.monotonic()
-        result = self._notebook.run(cells, files, seconds=limit)
+        notebook = self._notebook
+        fresh = notebook is None or not notebook.alive or self._live is not settled.cells
+        if notebook is None or fresh:
+            notebook = self._restart(limit)
+        nodes = settled.files if settled.files is not None else settled.base
+        files = MemoryFiles(nodes, self.state.complete, cell.now, settled.gone)
+        result = notebook.run((cell,), files, seconds=limit)
         took = time.monotonic() - begin
-        return result, files, took if len(cells) > 1 else settled.seconds + took
+        return result, files, took if fresh else settled.seconds + took
+
+    def _restart(self, limit: float) -> Notebook:
+        """Start an interpreter and bring it up to date."""
+        self._drop()
+        settled = self._settled
+        self._notebook = Notebook(
+            cwd=HOME,
+            env=_environment(self.state),
+            closed=self.state.packages is not None,
+            limits=PythonLimits(seconds=limit, memory=_MEMORY),
+        )
+        if settled.cells:
+            files = MemoryFiles(settled.base, self.state.complete, settled.cells[-1].now, settled.gone)
+            self._notebook.run(settled.cells, files, seconds=limit + 2 * settled.seconds)
+        return self._notebook
 
     def _known(self, cell: Cell, result: CellResult, files: MemoryFiles, took: float) -> tuple[Proposal, _Settled]:
         settled = self._settled

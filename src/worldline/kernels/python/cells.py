@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import socket
 import threading
@@ -175,6 +176,12 @@ def _keep_alive(notebook: Notebook) -> None:
         oldest = next(iter(_alive.values())) if len(_alive) > _MOST_ALIVE else None
     if oldest is not None:
         oldest.close()
+
+
+@atexit.register
+def _end_all() -> None:
+    for notebook in list(_alive.values()):
+        notebook.close()
 
 
 def _asked(cell: Cell) -> dict[str, Any]:

@@ -227,7 +227,7 @@ def _result(message: dict[str, Any]) -> PythonResult:
     if "unknown" in message and "stdout" not in message:
         raise PythonUnknown(str(message["unknown"]))
     stdout, stderr = str(message["stdout"]), str(message["stderr"])
-    waiting = message.get("waiting")
+    waiting = message.get("waiting", False if "unknown" in message else None)
     doubt = "the output shows what differs between runs" if _ADDRESS.search(stdout) or _ADDRESS.search(stderr) else ""
     doubt = str(message.get("unknown", doubt))
     if doubt and waiting is None:

@@ -32,25 +32,36 @@ def _run(code: str, number: int, names: dict[str, Any]) -> bool:
     try:
         tree = ast.parse(code, name)
         shown = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        last = shown.value if isinstance(shown, ast.Expr) else None
         body = compile(tree, name, "exec", dont_inherit=True)
-        value = None if last is None else compile(ast.Expression(last), name, "eval", dont_inherit=True)
+        last = None if shown is None else compile(ast.Interactive([shown]), name, "single", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         sys.stderr.write("".join(traceback.format_exception_only(error)))
         return True
     try:
         exec(body, names)
-        if value is not None:
-            _show(eval(value, names))
+        if last is not None:
+            sys.displayhook = _show
+            exec(last, names)
     except SystemExit as leaving:
         sys.stderr.write(f"SystemExit: {leaving.code}\n" if leaving.code is not None else "SystemExit\n")
         return leaving.code not in (None, 0)
     except BaseException as error:  # noqa: BLE001 - a cell may raise anything
-        trace = error.__traceback__
-        error.__traceback__ = trace.tb_next if trace is not None else None
+        error.__traceback__ = _without_ours(error.__traceback__)
         sys.stderr.write("".join(traceback.format_exception(error)))
         return True
     return False
+
+
+def _without_ours(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without the frames of this file."""
+    frames = []
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename != __file__:
+            frames.append(trace)
+        trace = trace.tb_next
+    for frame, following in zip(frames, [*frames[1:], None], strict=True):
+        frame.tb_next = following
+    return frames[0] if frames else None
 
 
 def _show(value: object) -> None:

@@ -8,14 +8,14 @@ from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from worldline.domains.database.state import DatabaseState
-from worldline.domains.terminal.state import DEFAULT_CLOCK, FileSpec, TerminalState
+from worldline.domains.terminal.state import FileSpec, TerminalState
 from worldline.errors import MissingExtraError, SandboxError, SessionError
 from worldline.record.boxed import BoxedProgram
 from worldline.record.database.undeclared import undeclared_tables
-from worldline.record.sandbox import Limits, Surroundings
+from worldline.record.sandbox import Limits, Surroundings, declared_state
 from worldline.types import Action, Observation, WorldSpec
 
 __all__ = ["DatabaseEnvironment"]
@@ -46,15 +46,13 @@ class DatabaseEnvironment:
             "/run/tool/runner.py": runner,
             "/run/tool/config.json": self._config(world, surroundings),
         }
-        clock = self.state.clock
-        box = TerminalState.model_validate(
-            {
-                "files": {path: FileSpec(content=text) for path, text in placed.items()},
-                "clock": clock or DEFAULT_CLOCK,
-            }
-        )
+        box: dict[str, Any] = {"files": {path: FileSpec(content=text) for path, text in placed.items()}}
+        if self.state.clock is None:
+            box["clock"] = declared_state(WorldSpec(domain="terminal"), surroundings).clock
+        else:
+            box["clock"] = self.state.clock
         self._program = BoxedProgram(
-            box,
+            TerminalState.model_validate(box),
             ["/usr/bin/python3", "-I", "-B", "/run/tool/runner.py"],
             surroundings=surroundings,
             limits=_LIMITS,

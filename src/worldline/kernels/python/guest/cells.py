@@ -102,7 +102,7 @@ class Notebook:
 
     def _cell(self, cell: dict[str, Any], *, last: bool) -> dict[str, Any]:
         self._doubts.clear()
-        how = cell["how"]
+        how: str = cell["how"]
         try:
             source, tree = _parsed(cell["source"], f"<cell {cell['number']}>")
         except SyntaxError as error:
@@ -117,14 +117,21 @@ class Notebook:
             if last:
                 abstain(f"{min(vague)} is not known")
             how = "skip"
+        defined = {name for node in tree.body if isinstance(node, _DEFINITIONS) for name in _names(node)[0]}
         if how == "skip":
-            tree.body = [node for node in tree.body if isinstance(node, _DEFINITIONS)]
+            self._define(source, tree)
+            tree.body = []
         self._doubts += [self._doubted[name] for name in used if name in self._doubted]
         self._sorting = self._uses(tree, {"sorted", "sort"})
-        defined = {name for node in tree.body if isinstance(node, _DEFINITIONS) for name in _names(node)[0]}
         outcome = self._attempt(source, tree, tolerant=how != "run")
         self._remember(how, bound - defined, changed)
         return outcome
+
+    def _define(self, source: Source, tree: ast.Module) -> None:
+        """Run the definitions of a cell, each for itself."""
+        for node in tree.body:
+            if isinstance(node, _DEFINITIONS):
+                self._attempt(source, ast.Module([node], []), tolerant=True)
 
     def _remember(self, how: str, bound: set[str], changed: set[str]) -> None:
         """Note which names are vague or doubtful after a cell."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import importlib
-import pkgutil
 import posixpath
 import random
 import sys
@@ -14,7 +13,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
-from . import access, processes
+from . import access, processes, submodules
 from .builtin_names import BUILTINS, FrameCall, Volatile
 from .frames import Frame, abstain
 from .terminal import note_hidden, note_sleep, note_unsure, on_terminal
@@ -443,8 +442,7 @@ def set_loader(loader: Loader, paths: list[str], *, closed: bool) -> None:
 def preload() -> None:
     """Import everything that a script may need, before the process is closed off."""
     for name in (*MODULES, *_ALSO.split()):
-        found = importlib.import_module(name)
-        _submodules.update(f"{name}.{inner.name}" for inner in pkgutil.iter_modules(getattr(found, "__path__", ())))
+        submodules.note(importlib.import_module(name))
     time.strptime("2026", "%Y")
     # What `cmd` asks of the library for editing lines is of no account here: the terminal edits them.
     sys.modules["readline"] = cast(types.ModuleType, None)
@@ -533,7 +531,7 @@ def _find(name: str) -> types.ModuleType:
             real = importlib.import_module(name)
             found = SystemModule(real) if name == "sys" else LibraryModule(real)
         elif name.partition(".")[0] in sys.stdlib_module_names:
-            _refuse_missing(name)
+            submodules.refuse_missing(name, MODULES)
             abstain(f"the module {name} is not supported")
         elif not _packages or not _packages[0]:
             abstain(f"whether the module {name} is installed is not known")
@@ -541,26 +539,6 @@ def _find(name: str) -> types.ModuleType:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     _loaded[name] = found
     return found
-
-
-_submodules: set[str] = set()
-"""Names of all modules in the library packages that may be imported."""
-
-
-def _refuse_missing(name: str) -> None:
-    """Raise what importing a library module that does not exist raises.
-
-    Raises:
-        ModuleNotFoundError: Its package, which can be imported, holds no such module.
-    """
-    parent = name.rpartition(".")[0]
-    if parent not in MODULES or name in _submodules:
-        return
-    _find(parent)
-    whole = hasattr(sys.modules[parent], "__path__")
-    raise ModuleNotFoundError(
-        f"No module named '{name}'" + ("" if whole else f"; '{parent}' is not a package"), name=name
-    )
 
 
 def member(module: types.ModuleType, name: str) -> Any:
