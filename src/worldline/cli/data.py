@@ -191,3 +191,24 @@ def _print(record: JsonDict, out: Path) -> None:
         for key, count in sorted(record[what].items(), key=lambda item: -item[1]):
             table.add_row(what.replace("_", " "), key, f"{count:,}")
     Console(width=None if Console().is_terminal else 120).print(table)
+
+
+@data.command("export")
+@click.argument("trainer", type=click.Choice(["llama-factory", "ms-swift", "tinker", "trl", "verl"]))
+@click.argument("folder", type=_PATH)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder; default: FOLDER/TRAINER.")
+@json_file_option
+def export_command(trainer: str, folder: Path, out: Path | None, json_file: Path | None) -> None:
+    """Write a training set in a trainer's own format, with its own way of masking.
+
+    FOLDER is a set that `worldline data build` made, or a file of its rows.
+    """
+    from worldline.data.export import export
+    from worldline.data.sets import read_rows
+
+    target = out or (folder if folder.is_dir() else folder.parent) / trainer
+    count = export(trainer, read_rows(folder), target)
+    if json_file is not None:
+        write_json(json_file, {"trainer": trainer, "rows": count, "out": str(target)})
+    if str(json_file) != "-":
+        click.echo(f"{count:,} rows for {trainer} in {target}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 import zstandard
 from pydantic import ValidationError
@@ -54,9 +56,12 @@ def read_rows(path: Path) -> Iterator[TrainingRow]:
     """
     file = path / ROWS if path.is_dir() else path
     number = 0
-    with boundary(StorageError, f"reading {file}", OSError, zstandard.ZstdError), file.open("rb") as raw:
-        stream = zstandard.ZstdDecompressor().stream_reader(raw) if file.suffix == ".zst" else raw
-        for line in io.BufferedReader(stream, 1 << 20):
+    with boundary(StorageError, f"reading {file}", OSError, zstandard.ZstdError), ExitStack() as stack:
+        stream: IO[bytes] = stack.enter_context(file.open("rb"))
+        if file.suffix == ".zst":
+            packed = stack.enter_context(zstandard.ZstdDecompressor().stream_reader(stream))
+            stream = stack.enter_context(io.BufferedReader(packed, 1 << 20))
+        for line in stream:
             number += 1
             try:
                 yield TrainingRow.model_validate_json(line)
