@@ -15,6 +15,7 @@ __all__ = ["cli", "main"]
 _COMMANDS = {
     "bench": "worldline.cli.bench:bench",
     "calibrate": "worldline.cli.calibrate:calibrate",
+    "data": "worldline.cli.data:data",
     "doctor": "worldline.cli.doctor:doctor",
     "export": "worldline.cli.trajectories:export_command",
     "import": "worldline.cli.importing:import_command",
