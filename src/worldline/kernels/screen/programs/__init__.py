@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from worldline.kernels.screen.programs.base import Host, Operator, Program, Run, Shown, Starter
 from worldline.kernels.screen.programs.calculators import bc_program
 from worldline.kernels.screen.programs.filters import FILTERS, filter_program
+from worldline.kernels.screen.programs.gathering import gather_program
 from worldline.kernels.screen.programs.line_editor import ed_program
 from worldline.kernels.screen.programs.more import more_program
 from worldline.kernels.screen.programs.nano import nano_program
@@ -27,6 +28,7 @@ PROGRAMS: Mapping[str, Starter] = {
     **dict.fromkeys(("less", "pager"), less_program),
     "more": more_program,
     **dict.fromkeys(("vi", "vim", "view"), vim_program),
+    **dict.fromkeys(("mapfile", "readarray"), gather_program),
     "nano": nano_program,
     "perl": perl_program,
     "bc": bc_program,

@@ -543,9 +543,11 @@ class Vim(VimView):
     def _scroll(self, key: str, rows: int) -> None:
         text, window, last = self.text, self.window, len(self.text.lines) - 1
         if key[0] == "z":
-            window.top = {"t": max(text.y - 5, 0), "b": max(min(text.y + 5, last) - rows + 1, 0)}.get(
-                key[1], max(text.y - (rows - 1) // 2, 0)
-            )
+            window.top = {
+                **dict.fromkeys("t\r\n", max(text.y - 5, 0)),
+                "b": max(min(text.y + 5, last) - rows + 1, 0),
+            }.get(key[1], max(text.y - (rows - 1) // 2, 0))
+            text.x = text.first_nonblank(text.y) if key[1] in ".\r\n" else text.x
         elif key == "\x06":
             window.top = min(window.top + rows - 2, last)
             text.y = max(text.y, min(window.top + 5, last))
