@@ -4,6 +4,7 @@ import pyte
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worldline.formats.escapes import without_silent
 from worldline.record.emulator import Emulator
 
 
@@ -102,3 +103,13 @@ def test_plain_output_is_what_pyte_shows(pieces: list[str]):
     reference = pyte.Screen(20, 5)
     pyte.Stream(reference).feed("".join(pieces))
     assert screen("".join(pieces)) == [row.rstrip() for row in reference.display]
+
+
+def test_text_behind_unseen_control_characters_is_shown():
+    assert screen("a\x01b\x00c\x7fd\x1b[?2004$pe\x1b]0;title\x07f")[0] == "abcdef"
+    assert without_silent("plain\r\n\x1b[1mtext") == "plain\r\n\x1b[1mtext"
+    assert without_silent("\x1b[>4;1m\x1b[2 qx\x1b[!p") == "x"
+
+
+def test_wide_letter_over_the_half_of_another():
+    assert screen("漢\x08字")[0] == " 字"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyte
 
+from worldline.formats.escapes import without_silent
 from worldline.formats.jsontext import raw_of, verbatim
 
 __all__ = ["CastScreen", "TextJoiner"]
@@ -21,15 +22,7 @@ __all__ = ["CastScreen", "TextJoiner"]
 _ALTERNATE = frozenset({47, 1047, 1049})
 _CLEARING = frozenset({1047, 1049})
 _SEQUENCE = re.compile(r"(\x1b\[[0-?]*[ -/]*[@-~])")
-_IGNORED = re.compile(
-    r"\x1b[PX^_][^\x1b\x07]*(?:\x1b\\|\x07)"  # control strings
-    r"|\x1b\][^\x1b\x07]*(?:\x1b\\|\x07)"  # titles, links, colours
-    r"|\x1b\[[0-?]*[<=>][0-?]*[ -/]*[@-~]"  # private queries and key modes
-    r"|\x1b\[[0-9;:]*(?:t|[ -/]+[@-~])"  # window operations, cursor shapes
-)
 _UNFINISHED = re.compile(r"\x1b(?:[PX^_\]][^\x1b\x07]*\x1b?|\[[0-?]*[ -/]*|[ -/]*)?\Z")
-_DROPPED = dict.fromkeys([*range(7), *range(0x10, 0x1B), *range(0x1C, 0x20), *range(0x7F, 0xA0)])
-"""Control characters that show nothing; pyte leaves out the text behind one."""
 _HELD = 4_096
 _PLAYED = 1 << 20
 """Characters that are played between two looks at the screen; of more, the last ones."""
@@ -148,7 +141,7 @@ class CastScreen:
         tail = _UNFINISHED.search(text, max(0, len(text) - _HELD))
         cut = len(text) if tail is None else tail.start()
         text, self._held = text[:cut], text[cut:]
-        for piece in _SEQUENCE.split(_IGNORED.sub("", _tamed(text))):
+        for piece in _SEQUENCE.split(_tamed(without_silent(text))):
             if piece:
                 try:
                     self._stream.feed(piece)
@@ -189,8 +182,7 @@ class CastScreen:
 
 
 def _tamed(text: str) -> str:
-    """Leave out what shows nothing, and all but the first combining characters of a row of them."""
-    text = text.translate(_DROPPED)
+    """Leave out all but the first combining characters of a row of them."""
     if text.isascii():
         return text
     kept: list[str] = []

@@ -14,17 +14,13 @@ from typing import Any
 import pyte
 from pyte.screens import wcwidth
 
+from worldline.formats.escapes import without_silent
+
 __all__ = ["Emulator"]
 
 _ALTERNATE = frozenset({47, 1047, 1049})
 _CURSOR_KEYS = 1
 
-_IGNORED = re.compile(
-    r"\x1b[PX^_][^\x1b\x07]*(?:\x1b\\|\x07)"  # control strings
-    r"|\x1b\[[>=!][0-9;]*[ -/]*[@-~]"  # queries and key modes of xterm
-    r"|\x1b\[\?[0-9;]*[mu$]p?"
-    r"|\x1b\[[0-9;]*(?:t|[ $\"']+[@-~])"  # window operations, cursor shapes
-)
 _UNFINISHED = re.compile(r"\x1b(?:[PX^_\]][^\x1b\x07]*\x1b?|\[[0-?]*[ -/]*|[ -/]*)?\Z")
 
 
@@ -79,8 +75,11 @@ class _Screen(pyte.Screen):
             super().erase_in_display(how, *args, **kwargs)
 
     def whole_cells(self) -> None:
-        """Blank a wide letter whose second half was overwritten, as a terminal does."""
+        """Blank a wide letter of which one half was overwritten, as a terminal does."""
         for line in self.buffer.values():
+            for column in sorted(x for x, cell in line.items() if wcwidth(cell.data[:1] or " ") == 2):
+                if column + 1 in line and line[column + 1].data != "":
+                    line[column] = line[column]._replace(data=" ")
             for column in [x for x, cell in line.items() if cell.data == ""]:
                 if wcwidth(line[column - 1].data[:1] or " ") != 2:
                     line[column] = line[column]._replace(data=" ")
@@ -140,7 +139,7 @@ class Emulator:
         tail = _UNFINISHED.search(text)
         cut = len(text) if tail is None or len(text) - tail.start() > 4096 else tail.start()
         self._held = text[cut:]
-        self._stream.feed(_IGNORED.sub("", text[:cut]))
+        self._stream.feed(without_silent(text[:cut]))
 
     def rows(self) -> list[str]:
         """The rows of the screen from the top, without blanks at their ends."""

@@ -43,6 +43,25 @@ SESSIONS = {
         "sleep 99; echo yes\n", "C-z", "exit\n", "fg\n", "C-c",
         "exit\n",
     ],
+    "signals": [
+        "sleep 60\n", "C-z", "kill %1\n", "\n", "sleep 61 &\n", "sleep 62 &\n", "fg %1\n", "C-z", "jobs\n", "bg\n",
+        "jobs\n", "kill %2; jobs\n", "jobs\n", "kill -9 $!; wait $!; echo $?\n", "kill -STOP %1\n", "jobs\n",
+        "cd notes\n", "jobs\n", "kill -CONT %1\n", "fg\n", "C-c", "cd\n", "sleep 63 && echo a || echo b\n", "C-z",
+        "kill -9 %1\n", "jobs\n", "sleep 9\n", "C-\\", "echo $?\n", "cat &\n", "\n", "%1\n", "C-c",
+        "trap 'echo caught' INT\n", "x", "C-c", "trap '' INT\n", "y", "C-c", "\n",
+    ],
+    "menus": [
+        "select f in *; do echo \"$REPLY:$f\"; done\n", "2\n", "9\n", "\n", "C-d", "PS3='? '\n",
+        "select x in a b\n", "do\n", "break\n", "done\n", "1\n", "echo $x\n",
+        "ask() { local a; read -p \"$1? \" a; [ \"$a\" = y ]; }\n", "ask go && echo yes || echo no\n", "y\n",
+        "while read -p '> ' c; do case $c in q) break;; *) echo \"<$c>\";; esac; done\n", "one\n", "C-z", "q\n",
+        "chmod a-w a.txt; rm a.txt\n", "n\n", "ls\n",
+    ],
+    "jobs written down": [
+        "while sleep 50; do echo t; done &\n", "if sleep 51; then echo i; fi > log.txt &\n", "f() { sleep 52; }\n",
+        "f &\n", "sleep 53 | cat >/dev/null &\n", "(sleep 54; echo 'a  b') &\n",
+        "case a in a) sleep 55;; esac &\n", "jobs\n",
+    ],
     "ends": [
         "ls > names\n", ("sleep 1 &\n", 0.3), "jobs | wc -l\n", ("wait; echo over\n", 2.0), "if then\n",
         "cat <<-X\n\tin\n\tX\n", "mkdir d; echo x > d/f\n", "rm -ri d\n", "y\n", "n\n", "y\n",

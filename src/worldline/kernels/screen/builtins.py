@@ -11,6 +11,7 @@ from worldline.domains.terminal.commands import Simple
 from worldline.domains.terminal.syntax import parse
 from worldline.kernels.screen.calling import returned
 from worldline.kernels.screen.foreground import LOOPS
+from worldline.kernels.screen.history import History
 from worldline.kernels.screen.jobs import Job
 from worldline.kernels.screen.passwords import Password, asks_password, refused
 from worldline.kernels.screen.reading import ReadLine
@@ -21,7 +22,7 @@ from worldline.kernels.shell.programs import presence
 if TYPE_CHECKING:
     from worldline.kernels.screen.running import Runner
 
-__all__ = ["BUILTINS", "Builtin", "jobs_listed"]
+__all__ = ["BUILTINS", "Builtin", "history_listed", "jobs_listed"]
 
 Builtin = Callable[["Runner", Task, Simple, list[str]], None]
 
@@ -302,28 +303,33 @@ def _history(runner: Runner, task: Task, node: Simple, words: list[str]) -> None
         runner.unclear(task, node)
 
 
+def history_listed(history: History, words: Sequence[str]) -> str | None:
+    """What `history` or `fc -l` writes; None where it is called in a way that is not gone into."""
+    rest = list(words[1:])
+    if words[0] == "history":
+        if len(rest) > 1 or (rest and not rest[0].isdigit()):
+            return None
+        return history.listing(int(rest[0]) if rest else None)
+    bare = rest[:1] in (["-ln"], ["-nl"])
+    if not bare and rest[:1] != ["-l"]:
+        return None
+    if len(rest) > 3 or any(re.fullmatch(r"-?\d+", word) is None for word in rest[1:]):
+        return None
+    lines = history.lines[:-1] or history.lines
+    places = [len(lines) + number if (number := int(word)) < 0 else number - history.first for word in rest[1:]]
+    start = max(0, min(places[0], len(lines))) if places else max(0, len(lines) - 16)
+    end = min(places[1] + 1, len(lines)) if len(places) > 1 else len(lines)
+    return "".join(f"{'' if bare else history.first + place}\t {lines[place]}\n" for place in range(start, end))
+
+
 def _fc(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
     """`fc -l`, which lists the history; with anything else an editor would be started."""
     runner.features.add("history")
-    history = runner.state.history
-    if words[:1] == ["-l"] and len(words) in (2, 3) and all(re.fullmatch(r"-?\d+", word) for word in words[1:]):
-        before = history.lines[:-1]
-        places = [len(before) + number if (number := int(word)) < 0 else number - history.first for word in words[1:]]
-        start, end = max(0, places[0]), places[1] + 1 if len(places) > 1 else len(before)
-        _list_history(runner, task, before, min(start, len(before)), min(end, len(before)))
-        return
-    count = int(words[1][1:]) if len(words) == 2 and re.fullmatch(r"-\d+", words[1]) else 16
-    if words[:1] != ["-l"] or (len(words) > 1 and count == 16 and words[1] != "-16") or len(words) > 2:
+    listed = history_listed(runner.state.history, ["fc", *words])
+    if listed is None:
         runner.lose("an editor for the history")
-        return
-    before = history.lines[:-1] or history.lines
-    start = max(0, len(before) - count)
-    _list_history(runner, task, before, start, len(before))
-
-
-def _list_history(runner: Runner, task: Task, lines: list[str], start: int, end: int) -> None:
-    first = runner.state.history.first
-    _say(runner, task, "".join(f"{first + number}\t {lines[number]}\n" for number in range(start, end)))
+    else:
+        _say(runner, task, listed)
 
 
 def _exit(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from copy import copy
 from typing import Any
 
@@ -10,18 +9,12 @@ import pyte
 from pyte.screens import Char, Cursor, Margins, StaticDefaultDict
 from wcwidth import wcwidth
 
+from worldline.formats.escapes import without_silent
 from worldline.types import JsonDict
 
 __all__ = ["Display"]
 
 _ALTERNATE = frozenset({47, 1047, 1049})
-_IGNORED = re.compile(
-    r"\x1b[PX^_][^\x1b\x07]*(?:\x1b\\|\x07)"  # control strings
-    r"|\x1b\[[>=!][0-9;]*[ -/]*[@-~]"  # queries and key modes
-    r"|\x1b\[\?[0-9;]*[mu$]p?"
-    r"|\x1b\[[0-9;]*(?:t|[ $\"']+[@-~])"  # window operations, cursor shapes
-)
-"""What a terminal answers or obeys without changing what it shows."""
 _PLAIN = Char(" ")
 
 
@@ -127,9 +120,7 @@ class Display:
         screen.scrolled, screen.cleared = 0, False
         if doubt:
             screen.placed = False
-        if "\x1b" in text:
-            text = _IGNORED.sub("", text)
-        self._stream.feed(text)
+        self._stream.feed(without_silent(text))
         if screen.cleared and not doubt:
             self.doubt, self._doubt_row = "", -1
         if doubt:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from worldline.domains.terminal.commands import AndOr, Case, If, List, Loop, Node, Other, Pipe, Simple
 from worldline.domains.terminal.syntax import Fault, Incomplete, parse
-from worldline.kernels.screen.builtins import BUILTINS, jobs_listed
+from worldline.kernels.screen.builtins import BUILTINS, history_listed, jobs_listed
 from worldline.kernels.screen.calling import body_of, call, localised
 from worldline.kernels.screen.confirming import Confirmation, Removal, asks, protected
 from worldline.kernels.screen.foreground import Foreground, told_first
@@ -165,7 +165,7 @@ class Runner(Foreground):
         if not isinstance(first, Simple) or (isinstance(node, Pipe) and not node.text.startswith(first.text)):
             return False
         name = first.words[0] if first.words else ""
-        if name in ("history", "jobs") or asks(first.words) or protected(self, first.words, typed=True):
+        if name in ("history", "jobs", "fc") or asks(first.words) or protected(self, first.words, typed=True):
             return True
         if name in ("bash", "sh", "dash"):
             return True
@@ -407,13 +407,12 @@ class Runner(Foreground):
             self.features.add("job")
             self.whole(task, f"printf %s {shlex.quote(listed)}{node.text[len(first.text) :]}")
             return
-        if isinstance(first, Simple) and first.name == "history":
+        if isinstance(first, Simple) and first.name in ("history", "fc"):
             self.features.add("history")
-            count = first.words[1] if len(first.words) == 2 else ""
-            if len(first.words) > 2 or (count and not count.isdigit()):
+            listed = history_listed(self.state.history, first.words)
+            if listed is None:
                 self.unclear(task, first)
                 return
-            listed = self.state.history.listing(int(count) if count else None)
             rest = node.text[len(first.text) :]
             if _pager(node):
                 self._paged(task, node, f"printf %s {shlex.quote(listed)}{rest}")
