@@ -131,8 +131,8 @@ class CascadeEngine:
         """Whether the guess stands because this model was not measured to be right more often.
 
         A model that was never measured is asked: a guess says nothing about it. A measured one, if it was ever right,
-        takes the place of mute guesses; of others only if it was right more often than guesses are, of this class and as
-        a whole.
+        takes the place of mute guesses; of others only if it was right more often than guesses are, of this class and
+        as a whole.
         """
         trust = model.measured_trust
         if self._options.on_abstain != "guess" or guess is None or trust is None:
