@@ -17,7 +17,7 @@ SWE = ToolDomain(
     error_pattern=(
         r"\s*<tool_use_error>|Exit code [1-9]|Command timed out after |Tool \"[^\"\n]*\" not found|params[ /]"
         r"|File not found|Failed to edit|Directory not found|Path (?:is|does not)|(?:File )?[Pp]ath must be|Error\b"
-        r"|(?s:Command: .*^Exit Code: (?!0$))"
+        r"|(?ms:Command: .*^Exit Code: (?!0$))"
     ),
     arguments_as_text=True,
 )
