@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-__all__ = ["DEFAULT_CLOCK", "FileSpec", "ScreenSpec", "ShellSpec", "TerminalState"]
+__all__ = ["DEFAULT_CLOCK", "AbsolutePath", "FileSpec", "ScreenSpec", "ShellSpec", "TerminalState"]
 
 DEFAULT_CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
 
