@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from worldline.domains.mcp.state import McpState
 from worldline.domains.mcp.tools import server_tools
 from worldline.record.mcp import explorer, plans
-from worldline.record.mcp.explore.schema import arguments_for, break_call, example
+from worldline.record.mcp.explore.schema import Composer, arguments_for, break_call
+from worldline.record.mcp.explore.seen import Seen
 from worldline.record.mcp.plans.families import FAMILIES
 from worldline.record.mcp.settings import PACKAGES
-from worldline.types import Action, Observation, ToolSpec, Turn, canonical_json
+from worldline.types import Action, Observation, ToolSpec, Turn, WorldSpec, canonical_json
 
 KINDS = sorted(PACKAGES)
 
@@ -80,7 +81,7 @@ def fits(schema, value, root):
 def test_composed_arguments_fit_the_real_schemas(kind):
     for tool in tools_of(kind):
         for seed in range(30):
-            value = arguments_for(tool, random.Random(seed), ["seen"], ["one", "two"])
+            value = arguments_for(tool, random.Random(seed), None, ["one", "two"])
             assert fits(tool.parameters, value, tool.parameters), (tool.name, value)
 
 
@@ -97,9 +98,9 @@ def test_a_broken_call_is_another_call(kind):
 @given(schema=SCHEMAS, seed=st.integers(0, 1000))
 def test_any_schema_gives_some_value(schema, seed):
     root = schema if isinstance(schema, dict) else {}
-    value = example(schema, root, random.Random(seed), ["seen"], ["word", "other"])
+    value = Composer(root, random.Random(seed)).example(schema)
     assert len(json.dumps(value)) < 100_000
-    again = example(schema, root, random.Random(seed), ["seen"], ["word", "other"])
+    again = Composer(root, random.Random(seed)).example(schema)
     assert canonical_json(value) == canonical_json(again)
 
 
@@ -113,6 +114,71 @@ def test_references_are_followed():
     defs = {"p~/q": {"type": "object", "properties": {"n": {"const": 5}}, "required": ["n"]}}
     parameters = {"type": "object", "properties": {"a": {"$ref": "#/$defs/p~0~1q"}}, "required": ["a"], "$defs": defs}
     assert arguments_for(ToolSpec(name="t", parameters=parameters), random.Random(1)) == {"a": {"n": 5}}
+
+
+def seen_after(name, arguments, text, *, is_error=False, data=None):
+    seen = Seen()
+    observation = Observation(text=text, is_error=is_error, data=data)
+    seen.learn(Turn(action=Action(name=name, arguments=arguments), observation=observation))
+    return seen
+
+
+def test_values_are_asked_for_by_name():
+    seen = seen_after(
+        "add", {"title": "milk"}, '{"task": {"id": 7, "projectName": "shop"}, "tags": ["a", "b"], "n": null}'
+    )
+    assert seen.values("id") == seen.values("taskId") == seen.values("task_id") == [7]
+    assert seen.values("title") == ["milk"]
+    assert seen.values("project_name") == ["shop"]
+    assert seen.values("tag") == ["b", "a"] or seen.values("tag") == ["a", "b"]
+    assert seen.values("n") == []
+
+
+def test_plain_text_is_searched_for_numbers_and_names():
+    seen = seen_after("add", {}, "Added: #12 buy milk (id: x-9)")
+    assert set(seen.values("task_id")) == {12, "12", "x-9"}
+
+
+def test_structured_content_is_read_before_the_text():
+    assert seen_after("add", {}, "done", data={"structuredContent": {"key": "k1"}}).values("key") == ["k1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_error"), [("no such task", True), ('{"ok": false, "id": 9}', False), ("Error: no", False)]
+)
+def test_nothing_is_learned_from_a_failure(text, is_error):
+    assert seen_after("show", {"id": 9}, text, is_error=is_error).values("id") == []
+
+
+def test_an_error_that_names_the_choices_is_heard():
+    seen = seen_after("list", {"status": "x"}, "status must be one of ('open', 'done'), got 'x'", is_error=True)
+    assert seen.values("status") == ["open", "done"]
+
+
+@given(st.text(max_size=300) | JSON.map(json.dumps))
+def test_anything_can_be_learned_from(text):
+    seen = seen_after("t", {"a": [{"b c": "d"}]}, text)
+    assert seen.values("b c") == seen.values("b c")
+
+
+def test_a_server_of_which_nothing_is_known_is_tried_by_what_its_tools_promise():
+    names = ("add_note", "list_notes", "delete_note", "rename_note")
+    schema = {"type": "object", "properties": {"note_id": {"type": "string"}}, "required": ["note_id"]}
+    world = WorldSpec(
+        domain="mcp",
+        tools=tuple(ToolSpec(name=name, parameters=schema) for name in names),
+        initial_state={"servers": {"notes": {"kind": "command", "command": ["notes"]}}},
+    )
+    acting, turns = explorer(world, 5), []
+    while len(turns) < 120:
+        action = acting.next(turns)
+        turns.append(Turn(action=action, observation=Observation(text='{"note_id": "n-77"}', is_error=False)))
+    called = [turn.action.name for turn in turns]
+    assert set(names) <= set(called)
+    assert called.count("add_note") > called.count("delete_note")
+    after = [one for one, other in zip(called[1:], called, strict=False) if other == "add_note"]
+    assert after.count("list_notes") > len(after) / 4
+    assert sum(turn.action.arguments.get("note_id") == "n-77" for turn in turns) > 10
 
 
 def test_plans_are_the_same_each_time_and_many():

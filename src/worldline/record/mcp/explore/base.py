@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from worldline.domains.mcp.state import McpState
+from worldline.record.mcp.explore.seen import Seen
 from worldline.record.mcp.themes import Theme
 from worldline.types import Action, ToolSpec, Turn
 
@@ -30,8 +31,8 @@ class Scene:
     """By the server's own names."""
     theme: Theme
     random: random.Random
-    seen: list[str] = field(default_factory=list)
-    """Words and values that results showed, latest last."""
+    seen: Seen = field(default_factory=Seen)
+    """What results and calls showed."""
 
     def call(self, tool: str, /, **arguments: Any) -> Action:
         """A call of a tool of the server."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 
 from worldline.domains.mcp.state import McpState
+from worldline.record.mcp.explore.anything import SchemaPlayer
 from worldline.record.mcp.explore.base import Move, Player, Scene
 from worldline.record.mcp.explore.players import PLAYERS
-from worldline.record.mcp.explore.schema import SchemaPlayer, arguments_for, break_call
+from worldline.record.mcp.explore.schema import arguments_for, break_call
 from worldline.record.mcp.themes import theme_of
 from worldline.types import Action, ToolSpec, Turn, WorldSpec
 
@@ -17,8 +17,6 @@ __all__ = ["McpExplorer"]
 
 _BROKEN = 0.22
 """Share of the moves that are a call which breaks its tool's schema."""
-_MOST_SEEN = 200
-_VALUE = re.compile(r"[\w./:-]{2,80}")
 
 
 class McpExplorer:
@@ -60,10 +58,8 @@ class McpExplorer:
 
     def _learn(self, turn: Turn) -> None:
         place = self._state.split_tool(turn.action.name)
-        if place is not None and not turn.observation.is_error:
-            seen = self._players[place[0]].scene.seen
-            seen += _VALUE.findall(turn.observation.text[:4000])[:40]
-            del seen[:-_MOST_SEEN]
+        if place is not None:
+            self._players[place[0]].scene.seen.learn(turn)
 
     def _begin(self, turns: Sequence[Turn]) -> Move:
         player = self._players[self._random.choice(sorted(self._players))]

@@ -14,7 +14,7 @@ from worldline.domains.mcp.state import HOME
 from worldline.record.mcp.themes import Theme
 from worldline.types import JsonDict
 
-__all__ = ["FORMS", "graph", "history", "pages", "sentence", "tables"]
+__all__ = ["FORMS", "graph", "history", "pages", "root_of", "sentence", "tables"]
 
 
 def _word(text: str) -> str:
