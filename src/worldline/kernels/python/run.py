@@ -236,7 +236,7 @@ def _result(message: dict[str, Any]) -> PythonResult:
     return PythonResult(
         stdout.encode("latin-1"),
         stderr.encode("latin-1"),
-        int(message["status"]),
+        int(message.get("status", 1)),
         float(message["slept"]),
         None if merged is None else str(merged).encode("latin-1"),
         bool(waiting),

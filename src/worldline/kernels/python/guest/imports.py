@@ -6,6 +6,7 @@ import builtins
 import importlib
 import posixpath
 import random
+import signal
 import sys
 import time
 import types
@@ -16,7 +17,7 @@ from typing import Any, cast
 from . import access, processes, submodules
 from .builtin_names import BUILTINS, FrameCall, Volatile
 from .frames import Frame, abstain
-from .terminal import note_hidden, note_sleep, note_unsure, on_terminal
+from .terminal import handlers, note_hidden, note_sleep, note_unsure, on_terminal
 
 __all__ = [
     "MODULES",
@@ -91,6 +92,7 @@ MODULES = [
     "reprlib",
     "shlex",
     "shutil",
+    "signal",
     "stat",
     "statistics",
     "string",
@@ -308,6 +310,18 @@ def _replacements(name: str) -> dict[str, Any]:
         return found
     if name == "getpass":
         return {"getpass": _getpass, "getuser": _getuser}
+    if name == "signal":
+        refused = (
+            "alarm",
+            "pause",
+            "setitimer",
+            "getitimer",
+            "sigwait",
+            "raise_signal",
+            "set_wakeup_fd",
+            "siginterrupt",
+        )
+        return {"signal": _signal, "getsignal": handlers.get} | {key: _refuser(f"signal.{key}") for key in refused}
     if name == "uuid":
         return {"uuid4": lambda: uuid.UUID(hex=MARKER)}
     if name == "subprocess":
@@ -363,6 +377,23 @@ def _getuser() -> str:
 
 
 _getuser.__name__ = "getuser"
+
+
+def _signal(number: int, handler: Any) -> Any:
+    """Set what is done at a signal; only C-c ever comes."""
+    usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    before = handlers.get(int(number), usual)
+    if number == signal.SIGINT and handler in (signal.SIG_IGN, signal.SIG_DFL):
+        abstain("C-c that is ignored or left to the system")
+    handlers[int(number)] = None if handler is signal.default_int_handler else handler
+    return before
+
+
+_signal.__name__ = "signal"
+
+
+def _refuser(what: str) -> Callable[..., Any]:
+    return lambda *args, **kwargs: abstain(what)
 
 
 def _getpid() -> int:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from .frames import abstain
 from .streams import TextInput, TextOutput, written
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "UNSURE",
     "TerminalOutput",
     "TypedInput",
+    "handlers",
     "note_hidden",
     "note_sleep",
     "note_unsure",
@@ -52,6 +54,22 @@ def wait() -> NoReturn:
     _leave(0)
 
 
+handlers: dict[int, Any] = {}
+"""What a script does at signals, by number."""
+
+
+def interrupted(*, asleep: bool = False) -> None:
+    """C-c came: the script's own handler is called, or the usual exception raised."""
+    handler = handlers.get(2)
+    if callable(handler):
+        handler(2, None)
+        abstain("what goes on after a handler of signals")
+    stop = KeyboardInterrupt()
+    if asleep:
+        stop.asleep = True  # type: ignore[attr-defined]
+    raise stop
+
+
 _slept: list[float] = []
 _interrupted: set[int] = set()
 """Numbers of the sleeps, from 1, in which C-c comes."""
@@ -68,9 +86,7 @@ def note_sleep(seconds: float) -> None:
     written.append((SLEEPS % seconds).encode())
     _slept.append(seconds)
     if len(_slept) in _interrupted:
-        stop = KeyboardInterrupt()
-        stop.asleep = True  # type: ignore[attr-defined]
-        raise stop
+        interrupted(asleep=True)
     if len(_slept) > _MOST_SLEEPS or sum(_slept) > _MOST_SECONDS:
         wait()
 
@@ -111,7 +127,7 @@ class _Lines(io.RawIOBase):
             if event is None:
                 wait()
             if event.rstrip("\n") == INTERRUPT:
-                raise KeyboardInterrupt
+                interrupted()
             if event.rstrip("\n") == END:
                 return 0
             self._rest = event.encode("utf-8", "surrogateescape")
