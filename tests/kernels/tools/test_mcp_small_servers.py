@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - answers of servers, each in one piece
 
 import json
+import re
 
 import pytest
 from mcp_worlds import PAGE, REPO, ask, kernel_of, tell
@@ -260,3 +261,24 @@ def test_git_open_world_follows():
     tell(kernel, "git_add", "Files staged successfully", repo_path=REPO, files=["a.txt"])
     tell(kernel, "git_commit", "Changes committed successfully with hash " + "1" * 40, repo_path=REPO, message="m")
     assert "a.txt" not in ask(kernel, "git_status", repo_path=REPO)
+
+
+def test_git_open_world_learns_the_history():
+    kernel = git(complete=False)
+    chain = ask(git(), "git_log", repo_path=REPO)
+    entries = re.split("\n(?=Commit: )", chain.removeprefix("Commit history:\n"))
+    assert len(entries) == 2
+    real = [re.sub("Commit: [0-9a-f]{40}", f"Commit: {str(place) * 40}", one) for place, one in enumerate(entries, 1)]
+    first = f"Commit: {'3' * 40}\nAuthor: User\nDate: 2025-12-01 08:00:00+00:00\nMessage: before\n\n"
+    told = "Commit history:\n" + "\n".join([*real, first])
+    tell(kernel, "git_log", told, repo_path=REPO)
+    assert ask(kernel, "git_log", repo_path=REPO) == told
+    assert ask(kernel, "git_log", repo_path=REPO, max_count=1) == "Commit history:\n" + real[0]
+    assert ask(kernel, "git_show", repo_path=REPO, revision="1" * 8).startswith(f"commit {'1' * 40}\nAuthor")
+    assert ask(kernel, "git_show", repo_path=REPO, revision="3" * 8).startswith("?")
+    ask(kernel, "git_add", repo_path=REPO, files=["a.txt"])
+    tell(kernel, "git_commit", f"Changes committed successfully with hash {'4' * 40}", repo_path=REPO, message="m")
+    assert ask(kernel, "git_log", repo_path=REPO).startswith(f"Commit history:\nCommit: {'4' * 40}\nAuthor: User\n")
+    fresh = git(complete=False)
+    fresh.load(kernel.dump())
+    assert ask(fresh, "git_log", repo_path=REPO) == ask(kernel, "git_log", repo_path=REPO)

@@ -11,13 +11,16 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, Field, ValidationError, create_model
 
 from worldline.domains.mcp.state import HOME, GitServer
+from worldline.errors import KernelError
 from worldline.kernels.git.committing import write_commit
 from worldline.kernels.git.context import Git
 from worldline.kernels.git.failures import Failure
+from worldline.kernels.git.repository import Repository
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.tools.base import Arguments
 from worldline.kernels.tools.servers.git.dates import plain_date
 from worldline.kernels.tools.servers.git.declared import make_repository
+from worldline.kernels.tools.servers.git.histories import SeenHistory
 from worldline.kernels.tools.servers.git.revisions import bad_name, check_ref_name, resolve
 from worldline.kernels.tools.servers.git.running import command, context, run_git
 from worldline.kernels.tools.servers.git.showing import log_entry, show_object
@@ -45,6 +48,7 @@ _NO_COMMIT = (
     "  stderr: 'fatal: Cannot switch branch to a non-commit '{0}''"
 )
 _CHANGING = frozenset({"git_add", "git_commit", "git_reset", "git_create_branch", "git_checkout"})
+_COMMITTED = re.compile(r"Changes committed successfully with hash ([0-9a-f]{40})")
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
 
 
@@ -93,6 +97,7 @@ class GitKernel(PythonServer):
         """Repositories of which it is not known what they hold."""
         self._seen: dict[str, tuple[str, bool]] = {}
         """Answers of reads that could not be computed, until the next change."""
+        self._history = SeenHistory()
         for path, repository in declared.repositories.items():
             make_repository(host, path, repository)
 
@@ -102,14 +107,45 @@ class GitKernel(PythonServer):
         """Run a tool."""
         try:
             place = self._open(value.repo_path)
-            if place in self._tainted or not self._whole:
+            if self._doubted(place) and not self._told(tool, place, value):
                 raise Unknown(f"the repository {place} may hold more than is known")
             text = self._tool(tool)(place, value)
+            if tool in _CHANGING:
+                self._seen = {}
         except Unknown as unknown:
             raise self._guess(tool, value, str(unknown)) from unknown
         except Failure as failure:
             raise Unsure(f"git fails: {failure}") from failure
         return text
+
+    def _doubted(self, place: str) -> bool:
+        return place in self._tainted or not self._whole
+
+    def _told(self, tool: str, place: str, value: Any) -> bool:
+        """Whether a call is answered alike whatever else the repository holds."""
+        tree = self.host.tree
+        if tool == "git_add":
+            nodes = [tree.node(posixpath.normpath(posixpath.join(place, name))) for name in value.files]
+            return all(node is not None and node.kind == "file" and node.content is not None for node in nodes)
+        if tool == "git_checkout":
+            return tree.node(posixpath.join(place, ".git/refs/heads", value.branch_name)) is not None
+        if tool == "git_log" and not (value.start_timestamp or value.end_timestamp):
+            repo = context(self.host, place).repo
+            return self._history.log(self._chain(place, repo), repo, value.max_count)[1]
+        if tool == "git_show" and not value.revision.startswith("-"):
+            repo = context(self.host, place).repo
+            try:
+                sha = repo.objects.peel(resolve(repo, self._history.mine(value.revision)))
+            except (ToolFailed, Crashed):
+                return False
+            kind = repo.objects.kind(sha)
+            known = sha in self._history.entries and bool(repo.objects.commit(sha).parents)
+            return kind == "blob" or (kind == "commit" and known)
+        return tool == "git_reset"
+
+    def _chain(self, place: str, repo: Repository) -> list[str]:
+        """Commits of the present branch, newest first."""
+        return command(self.host, place, "rev-list", repo.head, "--").split() if repo.head is not None else []
 
     def _guess(self, tool: str, value: Any, why: str) -> Unsure:
         """What was answered before to the same call, or what the server says if nothing more is there."""
@@ -247,6 +283,9 @@ class GitKernel(PythonServer):
         repo = context(self.host, place).repo
         if repo.head is None:
             raise ToolFailed(f"Reference at {repo.symbolic()!r} does not exist")
+        if len(words) == 1 and self._doubted(place):
+            entries, _ = self._history.log(self._chain(place, repo), repo, value.max_count)
+            return "Commit history:\n" + "\n".join(entries)
         if value.max_count < 0:
             words[0] = f"--max-count={1 << 30}"
         names = command(self.host, place, "rev-list", *words, repo.head, "--").split()
@@ -304,7 +343,8 @@ class GitKernel(PythonServer):
         if value.revision.startswith("-"):
             raise ToolFailed(f"Invalid revision: '{value.revision}' - cannot start with '-'")
         git = context(self.host, place)
-        return show_object(git, resolve(git.repo, value.revision))
+        sha = resolve(git.repo, self._history.mine(value.revision))
+        return self._history.show(sha, show_object(git, sha))
 
     def _branch(self, place: str, value: Any) -> str:
         words = []
@@ -341,9 +381,26 @@ class GitKernel(PythonServer):
             self._seen = {}
             if not failed and self._repeated(tool, place, value) != text:
                 self._tainted |= {place}
+                self._learn_commit(place, text)
             return
+        self._learn_log(tool, place, value, text)
         prefix = f"Error executing tool {tool}: "
         self._seen = {**self._seen, _key(tool, value): (text.removeprefix(prefix), failed)}
+
+    def _learn_commit(self, place: str, text: str) -> None:
+        found = _COMMITTED.fullmatch(text)
+        repo = context(self.host, place).repo
+        if found is not None and repo.head is not None:
+            self._history = self._history.with_commit(repo, repo.head, found[1])
+
+    def _learn_log(self, tool: str, place: str, value: Any, text: str) -> None:
+        plain = tool == "git_log" and not (value.start_timestamp or value.end_timestamp)
+        if not plain or not text.startswith("Commit history:\n"):
+            return
+        with contextlib.suppress(Unknown, Failure, ToolFailed):
+            repo = context(self.host, place).repo
+            shown = text.removeprefix("Commit history:\n")
+            self._history = self._history.with_log(self._chain(place, repo), repo, shown, value.max_count)
 
     def _repeated(self, tool: str, place: str, value: Any) -> str | None:
         """Make a change that went well in reality; what it says here, None where it cannot be made."""
@@ -388,17 +445,22 @@ class GitKernel(PythonServer):
         """Share everything that is never changed in place."""
         twin = object.__new__(GitKernel)
         twin.host, twin._only, twin._whole = self.host, self._only, self._whole
-        twin._tainted, twin._seen = self._tainted, self._seen
+        twin._tainted, twin._seen, twin._history = self._tainted, self._seen, self._history
         return twin
 
     def dump(self) -> JsonDict:
         """Return what is not among the host's files."""
-        return {"tainted": sorted(self._tainted), "seen": {key: list(value) for key, value in self._seen.items()}}
+        seen = {key: list(value) for key, value in self._seen.items()}
+        return {"tainted": sorted(self._tainted), "seen": seen, "history": self._history.dump()}
 
     def load(self, data: JsonDict) -> None:
         """Take what `dump` returned."""
-        self._tainted = frozenset(data.get("tainted", ()))
-        self._seen = {str(key): (str(value[0]), bool(value[1])) for key, value in data.get("seen", {}).items()}
+        try:
+            self._tainted = frozenset(data["tainted"])
+            self._seen = {str(key): (str(value[0]), bool(value[1])) for key, value in data["seen"].items()}
+            self._history = SeenHistory.load(data["history"])
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as exc:
+            raise KernelError("damaged state of a git server") from exc
 
     def describe(self) -> JsonDict:
         """Branch, last commit and status of the repositories."""
