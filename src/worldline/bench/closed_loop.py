@@ -17,6 +17,7 @@ from worldline.domains import get_domain
 from worldline.engines import EngineOptions, EngineParts, build_engine
 from worldline.errors import ConfigError
 from worldline.record.environment import build_environment, build_explorer
+from worldline.record.sandbox import Surroundings
 from worldline.record.volatile import volatile_spans
 from worldline.types import Action, Frozen, Observation, Turn, WorldSpec
 
@@ -162,15 +163,16 @@ def _reads(turns: Sequence[Turn]) -> list[Action]:
 
 def _really(world: WorldSpec, actions: Sequence[Action]) -> list[Observation]:
     """What reality answers, with what differs from one run to the next marked."""
-    first, second = (_run(world, actions) for _ in range(2))
+    # process numbers are chance: the second run begins elsewhere, so that they differ
+    first, second = (_run(world, actions, Surroundings(first_pid=number)) for number in (0, 137))
     return [
         one.model_copy(update={"volatile": volatile_spans(one, other)})
         for one, other in zip(first, second, strict=True)
     ]
 
 
-def _run(world: WorldSpec, actions: Sequence[Action]) -> list[Observation]:
-    with build_environment(world) as environment:
+def _run(world: WorldSpec, actions: Sequence[Action], surroundings: Surroundings) -> list[Observation]:
+    with build_environment(world, surroundings) as environment:
         return [Observation() if environment.ended else environment.step(action) for action in actions]
 
 
