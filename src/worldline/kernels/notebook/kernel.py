@@ -173,6 +173,8 @@ class NotebookKernel:
             text, failed, name = TIMED_OUT.format(self.state.timeout), True, "stopped"
         elif why.startswith(("MemoryError", "a sequence too large")):
             text, failed, name = _memory_error(cell), True, "memory"
+        elif "ecursion" in why:
+            text, failed, name = "RecursionError: maximum recursion depth exceeded\n", True, "recursion"
         observation = Observation.from_text(text, is_error=failed)
         return Proposal(observation, known=False, classes=(name,), why=why), self._skipping(cell)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import re
 import socket
 import threading
@@ -93,6 +94,9 @@ class Notebook:
             "processor": _PROCESSOR,
         }
         self._connection: tuple[socket.socket, Channel] | None = None
+        self._process = os.getpid()
+        self.busy = False
+        """A cell is running."""
 
     def run(self, cells: Sequence[Cell], files: FileSystem, *, seconds: float | None = None) -> CellResult:
         """Run cells; what the last one gives is the result.
@@ -106,10 +110,16 @@ class Notebook:
             PythonUnknown: The kernel does not know what would happen. The interpreter is gone.
             KernelError: No worker can be started.
         """
-        limit = seconds or self._limits.seconds
+        self.busy = True
+        try:
+            return self._run(cells, files, seconds or self._limits.seconds)
+        finally:
+            self.busy = False
+
+    def _run(self, cells: Sequence[Cell], files: FileSystem, limit: float) -> CellResult:
         request: dict[str, Any] = {"cells": [_asked(cell) for cell in cells], "seconds": limit}
         if self._connection is None:
-            self._connection = connect(limit + 5)
+            self._connection, self._process = connect(limit + 5), os.getpid()
             request |= {**asdict(self._limits), **self._first, "now": cells[-1].now.timestamp(), "seconds": limit}
         _keep_alive(self)
         try:
@@ -153,6 +163,8 @@ class Notebook:
     @property
     def alive(self) -> bool:
         """Whether the interpreter holds the session's state."""
+        if self._process != os.getpid():  # the interpreter is that of the process this one was forked from
+            self._connection = None
         return self._connection is not None
 
     def close(self) -> None:
@@ -173,7 +185,8 @@ def _keep_alive(notebook: Notebook) -> None:
     with _lock:
         _alive[id(notebook)] = notebook
         _alive.move_to_end(id(notebook))
-        oldest = next(iter(_alive.values())) if len(_alive) > _MOST_ALIVE else None
+        idle = (one for one in _alive.values() if not one.busy)
+        oldest = next(idle, None) if len(_alive) > _MOST_ALIVE else None
     if oldest is not None:
         oldest.close()
 

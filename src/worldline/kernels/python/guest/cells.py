@@ -54,7 +54,8 @@ class Notebook:
         self._top |= {"__name__": "__main__", "__doc__": None, "__annotations__": {}}
         sys.modules["__main__"] = module
         builtin_names.BUILTINS[_SHOW] = _show
-        builtin_names.set_evaluator(evaluator)
+        builtin_names.BUILTINS["compile"] = _compile
+        builtin_names.set_evaluator(_with_compiled(evaluator))
         sys.stdout = _at_once(sys.stdout, "surrogateescape")
         sys.stderr = _at_once(sys.stderr, "backslashreplace")
         self._go_on_guessing()
@@ -198,6 +199,38 @@ def _parsed(text: str, name: str) -> tuple[Source, ast.Module]:
         and any(alias.name == "annotations" for alias in first.names)
     )
     return source, tree
+
+
+class _Compiled:
+    """What `compile` gives; `eval` and `exec` take it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        abstain("how a code object shows itself")
+
+
+def _compile(source: Any, filename: Any, mode: Any) -> _Compiled:
+    if not isinstance(source, str) or mode not in ("eval", "exec"):
+        abstain("an unusual call of compile")
+    try:
+        ast.parse(source.strip(" \t") if mode == "eval" else source, filename, mode)
+    except SyntaxError as error:
+        raise error.with_traceback(None) from None
+    return _Compiled(source)
+
+
+_compile.__name__ = _compile.__qualname__ = "compile"
+
+
+def _with_compiled(evaluator: Any) -> Any:
+    """What `eval` and `exec` run with, for texts and for what was compiled."""
+
+    def evaluate(text: Any, *others: Any) -> Any:
+        return evaluator(text.text if isinstance(text, _Compiled) else text, *others)
+
+    return evaluate
 
 
 def _share_constants(tree: ast.AST) -> None:
