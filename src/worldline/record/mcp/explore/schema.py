@@ -9,14 +9,14 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from worldline.record.mcp.explore.seen import QUOTED, Seen
+from worldline.record.mcp.explore.seen import QUOTED, Seen, words_of
 from worldline.types import Action, ToolSpec
 
 __all__ = ["Composer", "arguments_for", "break_call"]
 
 _DEPTH = 4
-_LONG = ("content", "text", "description", "body", "note", "message", "title", "reason", "summary", "query")
-"""Properties that hold a sentence; other texts are a single word."""
+_LONG = ("notes", "content", "text", "description", "body", "note", "message", "title", "reason", "summary", "query")
+"""How the names of properties end that hold a sentence; other texts are a single word."""
 _OPTIONAL = 0.35
 """Share of the optional properties that are given."""
 _KNOWN = 0.75
@@ -160,7 +160,7 @@ class Composer:
         told = QUOTED.findall(str(schema.get("description", "")))
         if told and chance.random() < _KNOWN:
             return str(chance.choice(told))
-        long = any(part in name.lower() for part in _LONG)
+        long = words_of(name)[-1] in _LONG
         known = self._known(name, str)
         if known and (not long or chance.random() < _AGAIN):
             return str(chance.choice(known))
