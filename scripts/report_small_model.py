@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -115,6 +116,72 @@ def worldline(*arguments: object, fails: tuple[int, ...] = ()) -> None:
         raise SystemExit(done.returncode)
 
 
+def publish(out: Path, page: Path) -> None:
+    """Score the run, write its page and its figures, those of the audit too where there are any."""
+    worldline("bench", "agentworld", "score", out / "run")
+    page.mkdir(parents=True, exist_ok=True)
+    worldline("bench", "report", out / "run", "--out", page / "report.html", "--max-mib", 1)
+    summary = json.loads((out / "run" / "summary.json").read_text(encoding="utf-8"))
+    (page / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    text = HEADING.format(**summary, answer=ANSWER, judgement=JUDGEMENT, context=CONTEXT) + scores(summary)
+    if (out / "judge-audit.json").exists():
+        shutil.copy(out / "judge-audit.json", page / "judge-audit.json")
+        text += audit(json.loads((out / "judge-audit.json").read_text(encoding="utf-8")))
+    (page / "README.md").write_text(text, encoding="utf-8")
+
+
+HEADING = """# A run on real small models
+
+{model} answers {n} rows, {judge} judges it, both served on this machine by `worldline models serve`:
+`python scripts/report_small_model.py`. The rows are the first three turns of the shortest sessions of our dev splits
+(both dialects of the terminal, and the other recorded domains of the benchmark). Answers are cut off after {answer}
+tokens, judgements held to the judge's schema and {judgement} tokens, contexts to {context}; sampling and seeds stand in
+[summary.json](summary.json), every row in [report.html](report.html).
+
+This shows that the pipeline works, and nothing about language world models: a judge this small cannot tell a good
+answer from a bad one (below), so its scores mean nothing.
+
+"""
+
+
+def scores(summary: dict[str, Any]) -> str:
+    names = list(summary["per_dimension"])
+    lines = [f"| | score | without failures | n | failed | {' | '.join(names)} |", "|---" * (5 + len(names)) + "|"]
+    for domain, one in summary["per_domain"].items():
+        figures = [one["score"], one["score_excluding_failures"], one["n"], one["n_failed"]]
+        figures += [one["per_dimension"][name] for name in names]
+        lines.append(f"| {domain} | {' | '.join(map(shown, figures))} |")
+    for label in ("macro", "micro"):
+        figures = [summary[label], summary[f"{label}_excluding_failures"], summary["n"], summary["n_failed"]]
+        figures += [summary["per_dimension"][name][label] for name in names]
+        lines.append(f"| {label} | {' | '.join(map(shown, figures))} |")
+    failures = ", ".join(f"{count} x {reason}" for reason, count in summary["failures"].items()) or "none"
+    generation, judging = summary["generation"], summary["judging"]
+    return "\n".join(
+        [
+            f"Protocol `{summary['protocol']}`, scores from 0 to 100; a failed row counts as worst.\n",
+            *lines,
+            f"\nFailures: {failures}. Cut off at the token limit: {generation['truncated']} of {generation['calls']} "
+            f"answers, {judging['truncated']} of {judging['calls']} judgements. Median seconds: "
+            f"{shown(generation['median_latency_s'])} an answer, {shown(judging['median_latency_s'])} a judgement, on "
+            "processors that other work kept busy.\n",
+        ]
+    )
+
+
+def audit(report: dict[str, Any]) -> str:
+    faults = "".join(f"- **{verdict['name']}**: {verdict['why']}\n" for verdict in report["verdicts"]) or "- none\n"
+    return (
+        f"\n## The judge, audited\n\n`worldline bench judge-audit` on {report['n_rows']} true observations "
+        f"({report['n_judgements']} judgements, {report['n_failed']} of them failed; "
+        f"[judge-audit.json](judge-audit.json)) finds:\n\n{faults}"
+    )
+
+
+def shown(value: float | None) -> str:
+    return "-" if value is None else str(value) if isinstance(value, int) else f"{value:.1f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="smollm2")
@@ -140,17 +207,12 @@ def main() -> None:
         how = ["--judge", judge, "--judge-context", JUDGE_CONTEXT, "--judge-tokenizer", tokenizers[options.judge]]
         how += ["--judge-max-tokens", JUDGEMENT, "--concurrency", 1, "--timeout", 3600]
         worldline("bench", "agentworld", "judge", "--out", out / "run", *how)
-        audit = ["--judge", judge, "--data", out / "data", "--n", options.audit, "--repeats", 1, "--concurrency", 1]
-        audit += ["--context", JUDGE_CONTEXT, "--max-tokens", JUDGEMENT, "--model-cache", out / "audit.db"]
-        audit += [part for mode in AUDIT_MODES for part in ("--mode", mode)]
-        worldline("bench", "judge-audit", *audit, "--json", out / "judge-audit.json", fails=(1,))
-    worldline("bench", "agentworld", "score", out / "run")
-    page.mkdir(parents=True, exist_ok=True)
-    worldline("bench", "report", out / "run", "--out", page / "report.html", "--max-mib", 1)
-    shutil.copy(out / "run" / "summary.json", page / "summary.json")
-    shutil.copy(out / "judge-audit.json", page / "judge-audit.json")
-    audited = json.loads((page / "judge-audit.json").read_text(encoding="utf-8"))
-    print(f"the judge is {', '.join(verdict['name'] for verdict in audited['verdicts']) or 'without fault'}")
+        publish(out, page)
+        how = ["--judge", judge, "--data", out / "data", "--n", options.audit, "--repeats", 1, "--concurrency", 1]
+        how += ["--context", JUDGE_CONTEXT, "--max-tokens", JUDGEMENT, "--model-cache", out / "audit.db"]
+        how += [part for mode in AUDIT_MODES for part in ("--mode", mode)]
+        worldline("bench", "judge-audit", *how, "--json", out / "judge-audit.json", fails=(1,))
+    publish(out, page)
 
 
 if __name__ == "__main__":
