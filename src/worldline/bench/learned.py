@@ -69,7 +69,8 @@ def measure_learned(
     for all rows, by the learned kernel alone.
 
     Args:
-        trajectories: Observed trajectories of one domain; all of a family (a task with its trials) are left out at once.
+        trajectories: Observed trajectories of one domain; all of a family (a task with its trials) are left out
+            at once.
         names: Engines and baselines.
         journal: Stem of the journal files; with it a killed run goes on where it was.
         options: Thresholds.
@@ -86,7 +87,12 @@ def measure_learned(
         runner = opened.enter_context(asyncio.Runner())
         kept = {}
         if journal is not None:
-            fingerprint = [__version__, [t.id for t in trajectories], options.model_dump(mode="json"), code_fingerprint()]
+            fingerprint = [
+                __version__,
+                [t.id for t in trajectories],
+                options.model_dump(mode="json"),
+                code_fingerprint(),
+            ]
             for name in names:
                 file = journal.with_name(f"{journal.name}.{name}.journal")
                 kept[name] = opened.enter_context(Journal(file, content_id([name, *fingerprint])))

@@ -22,7 +22,16 @@ from worldline.memory import Memory
 from worldline.recordings import path as recording_path
 from worldline.types import JsonDict, Source, Trajectory, WorldSpec, content_id
 
-__all__ = ["BENCH_ENGINES", "DEFAULT_ENGINES", "Suite", "code_fingerprint", "default_engines", "engine_factory", "load_suite", "measure"]
+__all__ = [
+    "BENCH_ENGINES",
+    "DEFAULT_ENGINES",
+    "Suite",
+    "code_fingerprint",
+    "default_engines",
+    "engine_factory",
+    "load_suite",
+    "measure",
+]
 
 BENCH_ENGINES = (*BASELINES, "grounded", "kernel", "recall", "model", "model+memory", "real")
 DEFAULT_ENGINES = (*BASELINES, "grounded")
@@ -204,7 +213,9 @@ def _journal(
     stem: Path, name: str, suite: Suite, model: str | None, options: EngineOptions, parts: EngineParts
 ) -> Journal:
     asked = [model, str(parts.sampling), str(parts.prompts)] if model is not None else None
-    fingerprint = content_id([__version__, name, suite.fingerprint, asked, options.model_dump(mode="json"), code_fingerprint()])
+    fingerprint = content_id(
+        [__version__, name, suite.fingerprint, asked, options.model_dump(mode="json"), code_fingerprint()]
+    )
     return Journal(stem.with_name(f"{stem.name}.{name}.journal"), fingerprint)
 
 

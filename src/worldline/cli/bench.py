@@ -59,7 +59,7 @@ bench.add_command(judge_audit)
 
 
 @bench.command("real")
-@click.option("--domain", default="terminal", show_default=True, help="Domain to measure.")
+@click.option("--domain", help="Domain to measure; default: that of --world, otherwise terminal.")
 @click.option(
     "--engine",
     "engines",
@@ -103,7 +103,7 @@ bench.add_command(judge_audit)
 @model_option
 @json_file_option
 def real(
-    domain: str,
+    domain: str | None,
     engines: tuple[str, ...],
     split: str,
     dialect: str | None,
@@ -142,11 +142,13 @@ def real(
     from worldline.worlds import load_world_file
 
     console = Console(stderr=True)
+    started = load_world_file(world) if world else None
+    domain = domain or (started.domain if started is not None else "terminal")
     suite = load_suite(
         domain,
         split,
         data=data,
-        world=load_world_file(world) if world else None,
+        world=started,
         limit=limit,
         offline_only=offline_only,
         skip_bad=skip_bad,

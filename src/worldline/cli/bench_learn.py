@@ -77,13 +77,15 @@ def bench_learn(
 def _print(report: LearnedReport, data: Path) -> None:
     from worldline.bench.table import fidelity_table
 
-    title = f"{data.name}, leave one task out: {report.n} turns in {report.trajectories} sessions of {report.tasks} tasks"
+    title = (
+        f"{data.name}, leave one task out: {report.n} turns in {report.trajectories} sessions of {report.tasks} tasks"
+    )
     out = Console(width=None if Console().is_terminal else 180)
     out.print(fidelity_table(report.rows, title))
     share = 100 * report.ceiling
     out.print(
         f"knowable: {report.n_knowable} turns ({share:.1f}%): {report.n_recorded} whose very call was recorded, "
-        f"{report.n_computable} that a learned rule tells. Without a model no row can be right in more than about that.",
+        f"{report.n_computable} that a learned rule tells; without a model, about the most that can be right.",
         highlight=False,
     )
     out.print(f"errors in reality: {report.n_errors}", highlight=False)

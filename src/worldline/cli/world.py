@@ -96,9 +96,7 @@ def learn(
         raise ConfigError(f"no observed trajectories of domain {chosen}", hint="see `worldline inspect FILE`")
     tools = read_tools(tools_file) if tools_file is not None else ()
     with progress("learning"):
-        made = learn_world(
-            observed, tools=tools, name=name, task=task, domain=chosen, demonstrations=demonstrations
-        )
+        made = learn_world(observed, tools=tools, name=name, task=task, domain=chosen, demonstrations=demonstrations)
     _write(made, out)
     if not as_json and str(out) != "-":
         console = Console()
@@ -149,5 +147,3 @@ def _report(made: WorldSpec, out: Path, extra: JsonDict, *, as_json: bool) -> No
     if untold:
         lines.append(f"without rules: {', '.join(untold)}")
     click.echo("\n".join(lines), err=str(out) == "-")
-
-

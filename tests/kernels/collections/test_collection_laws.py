@@ -29,7 +29,11 @@ SPEC = CollectionsSpec.model_validate(
             "get": {"operation": "read", "store": "notes", "missing": "no note {{ args.id }}"},
             "edit": {"operation": "update", "store": "notes", "missing": "no note {{ args.id }}"},
             "drop": {"operation": "delete", "store": "notes", "missing": "no note {{ args.id }}", "answer": "gone"},
-            "all": {"operation": "list", "store": "notes", "paging": {"limit": "limit", "offset": "offset", "size": 99}},
+            "all": {
+                "operation": "list",
+                "store": "notes",
+                "paging": {"limit": "limit", "offset": "offset", "size": 99},
+            },
             "find": {"operation": "search", "store": "notes", "match": ["title"], "query": "text"},
         },
     }
@@ -139,7 +143,9 @@ def test_it_is_a_server_kernel() -> None:
     assert isinstance(CollectionServer(SPEC), ServerKernel)
 
 
-@pytest.mark.parametrize("state", [{}, {"version": 1}, {"version": 1, "state": {}}, {"version": 2}, {"version": 1, "state": 3}])
+@pytest.mark.parametrize(
+    "state", [{}, {"version": 1}, {"version": 1, "state": {}}, {"version": 2}, {"version": 1, "state": 3}]
+)
 def test_a_damaged_state_is_refused(state: dict[str, Any]) -> None:
     from worldline.errors import KernelError
 

@@ -112,7 +112,10 @@ def test_arithmetic_is_of_numbers_only(text: Any) -> None:
 
 def test_a_misspelt_name_is_found_before_anybody_plays() -> None:
     spec = CollectionsSpec.model_validate(
-        {"stores": {"notes": {}}, "tools": {"get": {"operation": "read", "store": "notes", "missing": "no {{ arg.id }}"}}}
+        {
+            "stores": {"notes": {}},
+            "tools": {"get": {"operation": "read", "store": "notes", "missing": "no {{ arg.id }}"}},
+        }
     )
     with pytest.raises(KernelError, match=r"uses arg, which is no name here"):
         CollectionServer(spec)

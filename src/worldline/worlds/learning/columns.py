@@ -31,7 +31,7 @@ UNKNOWN = _Mark("UNKNOWN")
 
 _DEPTH = 3
 _MANY_KEYS = 4
-_BOUND = 0.5
+_BOUND = 0.2
 """Share of the values of a column that must be keys of a store for the column to refer to it."""
 _LOOKED_UP = 0.3
 _MATCHED = 0.1
@@ -82,6 +82,8 @@ class Scope:
     roots: list[str]
     lets: dict[str, Any] = field(default_factory=dict)
     columns: list[Column] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    """What each example belongs to: examples of one task say less than those of several."""
     owners: list[int] | None = None
     outer: Scope | None = None
     inner: dict[str, Scope] = field(default_factory=dict)
@@ -166,7 +168,7 @@ class Scope:
             _looked_up(env[store], row) if all(known(v) for v in row) else MISSING
             for env, row in zip(self.envs, zip(*(part.values for part in parts), strict=True), strict=True)
         ]
-        if sum(isinstance(record, dict) for record in records) < _BOUND * len(rows) * (0.4 if len(parts) > 1 else 1):
+        if sum(isinstance(record, dict) for record in records) < max(1, _BOUND * len(rows)):
             return
         if not self._seen_already(records):
             self.let(store[:-1] if store.endswith("s") else f"{store}_record", f"{{{{ {store}[{key}] }}}}")
@@ -197,7 +199,8 @@ class Scope:
             for item in value if isinstance(value, list) else ():
                 envs.append({**self.envs[number], "item": item})
                 owners.append(number)
-        scope = Scope(envs, [], owners=owners, outer=self)
+        groups = [self.groups[owner] for owner in owners] if self.groups else []
+        scope = Scope(envs, [], groups=groups, owners=owners, outer=self)
         # Whatever the outer scope names may be used inside.
         for outer in self.columns:
             scope.columns.append(Column(outer.text, [outer.values[o] for o in owners], outer.depth, outer.is_map))

@@ -130,7 +130,7 @@ class Explainer:
             if not unwanted:
                 return Explained(f"{{{{ {other.text} }}}}", told + len(wanted))
             candidates = candidates if candidates is not None else conditions(scope)
-            condition = find_condition(candidates, wanted, unwanted, 0.5, may_miss=True)
+            condition = find_condition(scope, candidates, wanted, unwanted, 0.5, may_miss=True)
             if condition is None or condition.cost > _PLAIN_COST:
                 continue
             gained = sum(condition.holds[n] is True for n in wanted)
@@ -151,7 +151,7 @@ class Explainer:
         told = [next(iter(by_count[n])) for n in range(len(by_count)) if n in by_count]
         if len(told) != len(by_count) or len(set(told)) < len(told):
             return None
-        return Explained(f"{{{{ {canonical_json(told)}[made] }}}}", len(targets))
+        return Explained(_counted(told) or f"{{{{ {canonical_json(told)}[made] }}}}", len(targets))
 
     def _either(self, targets: Targets, scope: Scope, hint: str) -> Explained | None:
         """Two things, and a condition that says when it is which."""
@@ -174,7 +174,7 @@ class Explainer:
                 candidates = candidates if candidates is not None else conditions(scope)
                 must = [n for n in rest if n in also]
                 must_not = [n for n in right if second.values[n] is not UNKNOWN and n not in also]
-                condition = find_condition(candidates, must, must_not) if must_not else None
+                condition = find_condition(scope, candidates, must, must_not) if must_not else None
                 if condition is not None:
                     text = f"{{{{ {second.text} if {condition.text} else {first.text} }}}}"
                     return Explained(text, len(right) + len(must))
@@ -297,9 +297,11 @@ class Explainer:
             added = {n: v[len(column.values[n]) :] for n, v in counted.items()}
             if not any(added.values()):
                 continue
-            if all(len(items) <= 1 for items in added.values()):
+            one_each = all(len(added[n]) == len(column.values[n]) for n in added)
+            mapped = self._mapped_over(column, added, scope, f"added_{hint}") if one_each else None
+            if mapped is None and all(len(items) <= 1 for items in added.values()):
                 return self._one_more(column, added, scope, hint)
-            mapped = self._mapped(added, scope, f"added_{hint}")
+            mapped = mapped or self._mapped(added, scope, f"added_{hint}")
             if mapped is not None:
                 inner = str(mapped.template)[2:-2].strip()
                 return Explained(f"{{{{ {column.text} + {inner} }}}}", mapped.told)
@@ -318,7 +320,7 @@ class Explainer:
             if isinstance(explained.template, dict):
                 for field in explained.template:
                     special += [c for c in scope.columns if c.text == f"{name}.{field}" and c.all_are(int, float)]
-            condition = find_condition(_of_numbers(special, conditions(scope, special)), list(present), without)
+            condition = find_condition(scope, _of_numbers(special, conditions(scope, special)), list(present), without)
             if condition is None:
                 scope.forget(name)
                 return None
@@ -410,6 +412,18 @@ class Explainer:
             numbers = {n: float(t) if "." in t else int(t) for n, t in targets.items()}
             return self.number_column(numbers, scope)
         return None
+
+
+def _counted(told: Sequence[str | int]) -> str | None:
+    """Ids that are numbered through: the same words before numbers that follow each other."""
+    parts = [re.fullmatch(r"(.*?)(0|[1-9]\d*)", str(value), re.DOTALL) for value in told]
+    heads = {part[1] for part in parts if part}
+    numbers = [int(part[2]) for part in parts if part]
+    if len(heads) != 1 or len(numbers) != len(told) or numbers != list(range(numbers[0], numbers[0] + len(told))):
+        return None
+    if all(isinstance(value, int) for value in told):
+        return f"{{{{ {numbers[0]} + made }}}}"
+    return f"{{{{ {canonical_json(heads.pop())} ~ ({numbers[0]} + made) }}}}"
 
 
 def _of_numbers(special: Sequence[Column], others: Sequence[Condition]) -> list[Condition]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from worldline.types import canonical_json
 from worldline.worlds.learning.columns import MISSING, UNKNOWN, Column, Scope, is_number, known
 
-__all__ = ["Condition", "conditions", "find_condition", "indicators", "prefixes"]
+__all__ = ["Condition", "conditions", "find_condition", "indicators", "prefixes", "related"]
 
 _FEW = 8
 """Distinct values of a column up to which it may be compared with each of them."""
@@ -24,6 +24,10 @@ _SIGNS: dict[str, dict[int | None, bool | None]] = {
     ">": {-1: False, 0: False, 1: True, _NEITHER: False},
     "!=": {-1: True, 0: False, 1: True, _NEITHER: True},
 }
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?")
+_STEPS = 40
+"""Distinct values of a column up to which each is tried as a threshold."""
+_PLAIN_WORDS = frozenset({"args", "item", "defined", "length", "attribute", "startswith", "selectattr"})
 _PAIRED = 150
 """Conditions that are tried in pairs."""
 
@@ -58,6 +62,7 @@ def conditions(scope: Scope, numbers: Sequence[Column] = ()) -> list[Condition]:
     scalars = [column for column in scope.scalars() if column.text != "made"]
     made = itertools.chain(
         _presence(columns), prefixes(scalars), _equalities(scalars), _constants(scalars), _members(scope),
+        _thresholds(scalars),
         _comparisons(list(numbers), [column for column in scope.numbers() if column.text != "made"]),
     )  # fmt: skip
     for condition in made:
@@ -71,53 +76,80 @@ def conditions(scope: Scope, numbers: Sequence[Column] = ()) -> list[Condition]:
 
 
 def find_condition(
+    scope: Scope,
     candidates: Sequence[Condition],
     wanted: Sequence[int],
     unwanted: Sequence[int],
     least: float = 0.5,
     *,
     may_miss: bool = False,
+    about: re.Pattern[str] | None = None,
+    ease: int = 0,
 ) -> Condition | None:
     """Find the condition that holds in some examples and not in others.
 
     Args:
+        scope: The examples.
         candidates: Conditions, plainest first; pairs of them are tried where no single one fits.
         wanted: Examples in which it must hold, where it can be told.
         unwanted: Examples in which it must not.
         least: Share of the wanted examples in which it must be told.
         may_miss: It may not hold in the other wanted ones.
+        about: What it must speak of.
+        ease: How much less far-fetched a condition is than it looks.
 
     Returns:
-        The plainest condition; of several, the one that is told in most of the wanted examples.
+        The plainest condition; of several, the one that is told in most of the wanted examples. The more far-fetched
+        one is, the more tasks it must hold in.
     """
     share = least * len(wanted)
     best: tuple[float, int, int, Condition] | None = None
     half: list[Condition] = []
     for number, condition in enumerate(candidates):
         for tried in (condition, condition.negated()):
-            told = sum(tried.holds[n] is True for n in wanted)
-            if (not may_miss and any(tried.holds[n] is False for n in wanted)) or told < max(
-                share, _evidence(tried.cost)
-            ):
+            told = [n for n in wanted if tried.holds[n] is True]
+            if not told or len(told) < share or not _evident(scope, told, tried.cost - ease):
+                continue
+            if not may_miss and any(tried.holds[n] is False for n in wanted):
                 continue
             if not any(tried.holds[n] is True for n in unwanted):
-                if sum(tried.holds[n] is False for n in unwanted) == 0 and unwanted:
+                if unwanted and not any(tried.holds[n] is False for n in unwanted):
                     continue
                 # A plain condition that is told often enough beats a far-fetched one that is told more often.
-                score = (-float(tried.cost), told, -number, tried)
-                if best is None or score[:3] > best[:3]:
+                score = (-float(tried.cost), len(told), -number, tried)
+                if (about is None or about.search(tried.text)) and (best is None or score[:3] > best[:3]):
                     best = score
             elif len(half) < _PAIRED:
                 half.append(tried)
-    if best is not None:
-        return best[3]
+    return best[3] if best is not None else _pair(scope, half, wanted, unwanted, share, about)
+
+
+def _pair(
+    scope: Scope,
+    half: Sequence[Condition],
+    wanted: Sequence[int],
+    unwanted: Sequence[int],
+    share: float,
+    about: re.Pattern[str] | None,
+) -> Condition | None:
+    """Two conditions that hold in the wanted examples, and never both in an unwanted one."""
     for one, other in itertools.combinations(half, 2):
-        if all(_and(one.holds[n], other.holds[n]) is not True for n in unwanted):
+        if about is not None and not (about.search(one.text) or about.search(other.text)):
+            continue
+        if any(one.holds[n] is True and other.holds[n] is True for n in unwanted):
+            continue
+        told = [n for n in wanted if one.holds[n] is True and other.holds[n] is True]
+        cost = one.cost + other.cost + 1
+        if told and len(told) >= share and _evident(scope, told, cost):
             holds = tuple(_and(a, b) for a, b in zip(one.holds, other.holds, strict=True))
-            told = sum(holds[n] is True for n in wanted)
-            if told >= max(share, _evidence(one.cost + other.cost + 1)):
-                return Condition(f"({one.text}) and ({other.text})", holds, one.cost + other.cost)
+            return Condition(f"({one.text}) and ({other.text})", holds, cost)
     return None
+
+
+def _evident(scope: Scope, told: Sequence[int], cost: int) -> bool:
+    """Whether a condition holds in enough different tasks for how far-fetched it is."""
+    need = max(1, (cost + 1) // 2)
+    return len({scope.groups[n] for n in told} if scope.groups else told) >= need
 
 
 def indicators(columns: Sequence[Column]) -> Iterator[Column]:
@@ -128,11 +160,6 @@ def indicators(columns: Sequence[Column]) -> Iterator[Column]:
             for value in values:
                 text = f"(1 if {column.text} == {canonical_json(value)} else 0)"
                 yield Column(text, [int(v == value) if known(v) else v for v in column.values], column.depth + 1)
-
-
-def _evidence(cost: int) -> int:
-    """How many examples a condition needs: the more far-fetched, the more."""
-    return max(1, (cost + 1) // 2)
 
 
 def _and(one: bool | None, other: bool | None) -> bool | None:
@@ -168,6 +195,35 @@ def _constants(columns: Sequence[Column]) -> Iterator[Condition]:
             text = "none" if value == "null" else value
             holds = tuple(_equals(v, value) for v in column.values)
             yield Condition(f"{column.text} == {text}", holds, 3 + column.depth)
+
+
+def _thresholds(columns: Sequence[Column]) -> Iterator[Condition]:
+    """Days and numbers that a call gives, against one that was seen."""
+    for column in columns:
+        if not column.text.startswith(("args.", "item.")) or column.depth > 1:
+            continue
+        dates = all(isinstance(v, str) and _DATE.fullmatch(v) for v in column.values if known(v))
+        values = sorted({v for v in column.values if known(v)}, key=str) if dates else []
+        if not dates and column.all_are(int, float):
+            values = sorted({v for v in column.values if known(v)})
+        if not 1 < len(values) <= _STEPS:
+            continue
+        for value in values:
+            # The threshold is a value that was refused, so that nothing milder is refused for it.
+            for sign, most in (("<=", True), (">=", False)):
+                holds = tuple((v <= value if most else v >= value) if known(v) else None for v in column.values)
+                yield Condition(f"{column.text} {sign} {canonical_json(value)}", holds, 3 if dates else 5)
+
+
+def related(candidates: Sequence[Condition], texts: Iterable[str]) -> list[Condition]:
+    """Take conditions that share a word with an error's text for less far-fetched than the others."""
+    said = {word.rstrip("s") for text in texts for word in re.findall(r"[a-z]{4,}", text.lower())}
+    eased = []
+    for condition in candidates:
+        words = {word.rstrip("s") for word in re.findall(r"[a-z]{4,}", condition.text.lower())} - _PLAIN_WORDS
+        close = bool(words & said)
+        eased.append(replace(condition, cost=max(1, condition.cost - 2)) if close else condition)
+    return sorted(eased, key=lambda c: (c.cost, len(c.text)))
 
 
 def _equals(value: Any, told: str) -> bool | None:

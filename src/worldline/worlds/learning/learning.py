@@ -20,6 +20,8 @@ __all__ = ["learn_collections", "learn_world"]
 _DEMONSTRATED_TURNS = 12
 """Turns of a trajectory that a demonstration shows."""
 
+_MANY_TASKS = 5
+"""Tasks from which on examples of one task count once as evidence of a condition."""
 _TRUSTED = 0.8
 """Share of the traces in which a case must have been right for its answer to count as known."""
 
@@ -103,13 +105,15 @@ def _replaced(spec: CollectionsSpec, rules: dict[str, ToolRule], reading: Readin
 def _examples(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) -> dict[str, list[Example]]:
     """Let a world without rules follow the traces, and note what it knew before each call."""
     found: dict[str, list[Example]] = defaultdict(list)
+    many = len({call.family for session in sessions for call in session}) >= _MANY_TASKS
     start = CollectionServer(spec)
     for session in sessions:
         server = start.fork()
         for call in session:
             names: dict[str, Any] = {name: StoreView(store) for name, store in server.state.stores.items()}
             made = server.state.made.get(call.tool, 0)
-            found[call.tool].append(Example(call, {**names, "args": call.arguments, "made": made}))
+            group = call.family if many else str(call.session)
+            found[call.tool].append(Example(call, {**names, "args": call.arguments, "made": made}, group))
             server.observe(call.tool, call.arguments, _observation(call))
     return found
 

@@ -13,7 +13,7 @@ from worldline.kernels.tools.collections.expressions import literal
 from worldline.types import canonical_json
 from worldline.worlds.learning.columns import UNKNOWN, Column, Scope, known
 from worldline.worlds.learning.explaining import Explainer
-from worldline.worlds.learning.guards import Condition, conditions, find_condition, prefixes
+from worldline.worlds.learning.guards import Condition, conditions, find_condition, prefixes, related
 from worldline.worlds.learning.traces import NOT_JSON, TracedCall
 
 __all__ = ["Example", "learn_rule"]
@@ -30,6 +30,8 @@ class Example:
 
     call: TracedCall
     names: Mapping[str, Any]
+    group: str = ""
+    """Its task, or its session where there are few tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ def learn_rule(
     Returns:
         The rule; `base` itself where nothing could be learned.
     """
-    scope = Scope([dict(example.names) for example in examples], ["args", "made"])
+    groups = [example.group for example in examples]
+    scope = Scope([dict(example.names) for example in examples], ["args", "made"], groups=groups)
     scope.bind_stores(keys)
     scope.look_up_by_arguments()
     explainer = Explainer(scope, keys)
@@ -148,24 +151,29 @@ def _plain(texts: Mapping[int, str], scope: Scope, explainer: Explainer, good: S
         return None
     # Numbers that the error names are likely those it is about.
     named = [_computed(scope, text) for text in re.findall(r"\{\{ (.+?) \}\}", str(explained.template))]
-    candidates = conditions(scope, [column for column in named if column is not None])
-    condition = find_condition(candidates, list(texts), good, _ENOUGH)
+    candidates = related(conditions(scope, [column for column in named if column is not None]), texts.values())
+    kind = _named_kind(texts, scope)
+    unwanted = [n for n in good if kind is None or kind.holds[n] is not False]
+    condition = find_condition(scope, candidates, list(texts), unwanted, _ENOUGH, ease=2 if kind is not None else 0)
+    if kind is not None and not any(kind.holds[n] is True for n in good):
+        condition = kind
     told = sum(condition.holds[n] is True for n in texts) if condition is not None else 0
     if condition is None or (told < _LEAST and condition.cost > 3):
         return None
-    condition = _narrowed(condition, list(texts), scope)
+    if kind is not None and kind is not condition:
+        holds = tuple(False if k is False else c for k, c in zip(kind.holds, condition.holds, strict=True))
+        condition = Condition(f"{kind.text} and {condition.text}", holds, condition.cost)
     return _Refusal(explained.template, condition.text, {}, condition.holds, tuple(texts))
 
 
-def _narrowed(condition: Condition, members: Sequence[int], scope: Scope) -> Condition:
-    """Put the kind of an id before a condition, where the error comes with one kind only and much is unknown."""
-    if len(members) < _LEAST or None not in condition.holds:
-        return condition
+def _named_kind(texts: Mapping[int, str], scope: Scope) -> Condition | None:
+    """The kind of an id that an error speaks of (`Error: gift card balance ...` and `gift_card_17`)."""
     for kind in prefixes(scope.scalars()):
-        if kind.text != condition.text and all(kind.holds[n] is True for n in members):
-            holds = tuple(False if k is False else c for k, c in zip(kind.holds, condition.holds, strict=True))
-            return Condition(f"{kind.text} and {condition.text}", holds, condition.cost)
-    return condition
+        words = re.findall(r"[a-z]+", kind.text.split("(", 1)[1].lower())
+        named = all(all(word in text.lower() for word in words) for text in texts.values())
+        if named and all(kind.holds[n] is True for n in texts):
+            return kind
+    return None
 
 
 def _computed(scope: Scope, text: str) -> Column | None:
@@ -192,7 +200,11 @@ def _of_items(
         for owner, number in named.items():
             # The items before the one that is named were found to be right.
             spared |= {n for n, o in enumerate(items.owners or ()) if o == owner and n < number}
-        condition = find_condition(conditions(items), list(named.values()), sorted(spared), _ENOUGH)
+        about = re.compile(rf"\b(?:{'|'.join(['item', *items.lets])})\b")
+        wanted = list(named.values())
+        condition = find_condition(
+            items, related(conditions(items), texts.values()), wanted, sorted(spared), _ENOUGH, about=about
+        )
         if condition is None:
             continue
         each: dict[str, Any] = {"$each": f"{{{{ {column.text} }}}}", "$if": f"{{{{ {condition.text} }}}}"}
@@ -260,7 +272,7 @@ def _in_order(refusals: Sequence[_Refusal]) -> list[_Refusal]:
                 for number, one in enumerate(left)
             }
         )
-        number = min(range(len(left)), key=lambda n: (clashes[n], -len(left[n].members)))
+        number = min(range(len(left)), key=lambda n: (clashes[n], left[n].holds.count(None), -len(left[n].members)))
         ordered.append(left.pop(number))
     return ordered
 

@@ -267,15 +267,17 @@ def _find_key(kind: Kind) -> bool:
 
 def _asked_key(kind: Kind, single: Sequence[Instance]) -> tuple[str, ...]:
     """The field by which calls ask for a record; otherwise the scalar arguments of the calls that read it."""
+    # Who makes a record names other things; who reads one names it.
+    asking = [i for i in single if reads_only(i.call.tool, ())] or list(single)
     shares = {}
     for name in kind.fields:
-        asked = sum(is_scalar(i.record[name]) and i.record[name] in _scalars(i.call.arguments) for i in single)
+        asked = sum(is_scalar(i.record[name]) and i.record[name] in _scalars(i.call.arguments) for i in asking)
         varied = len({canonical_json(i.record[name]) for i in single if name in i.record})
-        if asked >= _ASKED * len(single) and (varied > 1 or _id_like(name)):
+        if asked >= _ASKED * len(asking) and (varied > 1 or _id_like(name)):
             shares[name] = (asked, _id_like(name), -len(name))
     if shares:
         return (max(shares, key=lambda name: (shares[name], name)),)
-    readers = [i for i in single if reads_only(i.call.tool, ())]
+    readers = [i for i in asking if reads_only(i.call.tool, ())]
     if not readers:
         return ()
     common = set.intersection(*({n for n, v in i.call.arguments.items() if is_scalar(v)} for i in readers))
@@ -328,7 +330,9 @@ def _name(kind: Kind) -> str:
     tool = (tools or Counter(i.call.tool for i in kind.instances)).most_common(1)[0][0]
     words = words_of(tool)
     words = words[: words.index("by")] if "by" in words else words
-    words = [word for word in words if word not in _READ_WORDS | _WRITE_WORDS | {"for", "all", "id"}]
+    while words and words[0] in _READ_WORDS | _WRITE_WORDS and len(words) > 1:
+        words = words[1:]
+    words = [word for word in words if word not in ("for", "all", "id", "details", "info", "of")]
     return _plural("_".join(words[:2]))
 
 
