@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from worldline.record.mcp.explore.base import Move, Player, Weighted
+from worldline.record.mcp.explore.base import Move, Player, Scene, Weighted
 from worldline.record.mcp.explore.schema import arguments_for
 from worldline.types import Action, ToolSpec
 
@@ -14,13 +14,18 @@ __all__ = ["SchemaPlayer"]
 _MAKES = re.compile(r"create|add|new|insert|write|save|put|set|register|append|store|start|make|upload|import", re.I)
 _LOOKS = re.compile(r"list|get|read|show|search|find|query|export|describe|view|count|status|all|fetch|open", re.I)
 _ENDS = re.compile(r"delete|remove|drop|clear|reset|destroy|archive|close", re.I)
+_FIRST = 2
 
 
 class SchemaPlayer(Player):
     """Makes things, looks at them, changes them by the names and numbers that came back, removes them, looks again."""
 
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._begun = 0
+
     def moves(self) -> Sequence[Weighted]:
-        """Chains by what the names of the tools promise."""
+        """Chains by what the names of the tools promise; the first two make something, where that can be told."""
         tools = list(self.scene.tools.values())
         makes, looks = _named(tools, _MAKES), _named(tools, _LOOKS)
         ends = _named(tools, _ENDS)
@@ -29,6 +34,9 @@ class SchemaPlayer(Player):
         def chain(*groups: list[ToolSpec]) -> Weighted:
             return float(len([group for group in groups if group]) == len(groups)), lambda: self._chain(groups)
 
+        self._begun += 1
+        if makes and self._begun <= _FIRST:
+            return [(1.0, lambda: self._chain((makes, looks) if looks else (makes,)))]
         found = [chain(makes, looks), chain(others, looks), chain(makes, others, looks), chain(ends, looks)]
         found += [chain(looks), chain(tools)]
         return [
