@@ -28,6 +28,8 @@ __all__ = ["NotebookKernel"]
 _CELL_SECONDS = 2.0
 """Seconds that a cell may take in the kernel, at most; beyond them its answer is unknown."""
 _MEMORY = 768 << 20
+_NO_NETWORK = ("the module socket", "the module urllib.request", "the module http.client")
+"""Reasons to abstain that mean that a cell reaches for the network, which is not there."""
 _READ = re.compile(r"open\((['\"])([^'\"\\]+)\1\)\.read\(\)")
 _PLACE = re.compile(rb" at 0x[0-9a-f]{6,16}")
 
@@ -173,6 +175,8 @@ class NotebookKernel:
             text, failed, name = TIMED_OUT.format(self.state.timeout), True, "stopped"
         elif why.startswith(("MemoryError", "a sequence too large")):
             text, failed, name = _memory_error(cell), True, "memory"
+        elif why.startswith(_NO_NETWORK):
+            text, failed, name = "OSError: [Errno 101] Network is unreachable\n", True, "network"
         elif "ecursion" in why:
             text, failed, name = "RecursionError: maximum recursion depth exceeded\n", True, "recursion"
         observation = Observation.from_text(text, is_error=failed)

@@ -79,6 +79,17 @@ LIBRARY = [
     "gzip.py",
     "glob.py",
     "cmd.py",
+    "genericpath.py",
+    "posixpath.py",
+    "bisect.py",
+    "heapq.py",
+    "queue.py",
+    "graphlib.py",
+    "difflib.py",
+    "pprint.py",
+    "operator.py",
+    "numbers.py",
+    "hmac.py",
 ]
 """Library files whose frames can be shown."""
 
