@@ -43,6 +43,11 @@ SESSIONS = {
         "sleep 99; echo yes\n", "C-z", "exit\n", "fg\n", "C-c",
         "exit\n",
     ],
+    "full rows": [
+        "echo " + "a" * 103, "\n", "echo " + "b" * 104, "\x7f", "\n", "echo " + "c" * 103, "C-a", "\n",
+        "echo " + "d" * 103, "C-c", "kill 1\n", "kill 99999; echo $?\n", "echo 'a\n", "b'\n", "fc -l -2\n",
+        "set -v\n", "echo x\n", "set +v\n", "SECONDS=5; echo $SECONDS\n", "mkdir d\n", "cd $_\n",
+    ],
     "signals": [
         "sleep 60\n", "C-z", "kill %1\n", "\n", "sleep 61 &\n", "sleep 62 &\n", "fg %1\n", "C-z", "jobs\n", "bg\n",
         "jobs\n", "kill %2; jobs\n", "jobs\n", "kill -9 $!; wait $!; echo $?\n", "kill -STOP %1\n", "jobs\n",

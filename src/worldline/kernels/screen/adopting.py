@@ -73,6 +73,9 @@ def adopt(
             _trust(after, shell)
         after.shaky = ""
         return after
+    if match is not None and row == len(rows) - 1 and _told_by_job(after, before, rows[row], match):
+        after.display.adopt(text, min(len(rows), spec.lines - 1), 0)
+        return after
     if match is not None and row == len(rows) - 1 and _runs(after, before, rows[row], match, entered):
         after.display.adopt(text, len(rows), 0)
         after.lost, after.editor = after.lost or "something unknown runs", None
@@ -120,6 +123,13 @@ def _trust(after: State, shell: ShellKernel) -> None:
         shell.suspect(suspected("\n".join(after.suspects), shell))
         after.suspects.clear()
     after.shaky = ""
+
+
+def _told_by_job(after: State, before: State, row: str, match: re.Match[str]) -> bool:
+    """Whether what stands behind the last prompt is what a job wrote."""
+    if not row[match.end() :].strip() or before.lost or not after.at_prompt:
+        return False
+    return after.editor is not None and not after.editor.text and any(not job.over for job in before.jobs.jobs)
 
 
 def _runs(after: State, before: State, row: str, match: re.Match[str], entered: bool) -> bool:

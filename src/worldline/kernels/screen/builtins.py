@@ -35,6 +35,8 @@ _SIGNALS = {
     "PIPE": "Broken pipe", "13": "Broken pipe",
 }  # fmt: skip
 """What is said of a job that a signal ended."""
+_MANY = 20_000
+"""No process of a small machine has a number as high."""
 _WAKING = frozenset(("", "TERM", "15", "HUP", "1", "KILL", "9"))
 """Signals that end a stopped job, too."""
 _NUMBERS = {"Terminated": 143, "Killed": 137, "Hangup": 129, "Interrupt": 130, "Broken pipe": 141, "Alarm clock": 142}
@@ -233,7 +235,9 @@ def _kill(runner: Runner, task: Task, node: Simple, words: list[str]) -> None:
                 continue
             if word.startswith("%"):
                 runner.state.display.write(f"bash: kill: {word}: no such job\n")
-            elif word.isdigit() and int(word) in range(table.first_pid, table.next_pid):
+            elif word == "1" and runner.shell.state.user_id:
+                runner.state.display.write("bash: kill: (1) - Operation not permitted\n")
+            elif word.isdigit() and (int(word) in range(table.first_pid, table.next_pid) or int(word) > _MANY):
                 runner.state.display.write(f"bash: kill: ({word}) - No such process\n")
             else:
                 runner.unclear(task, node)

@@ -174,6 +174,9 @@ class Foreground(Executor):
         if arguments is not None:
             self.shell.refresh()
             self.execute(f"set -- {shlex.join(arguments)}")
+        elif self.shell.settled.traps:
+            names = " ".join(name for name, body in self.shell.settled.traps if body)
+            self.execute(f"trap - {names}" if names else ":")
         task.frames.append(Frame("script", tree, values=(text or tree.text, redirect, *file), outer=outer))
 
     def leave(self, task: Task, status: int) -> None:

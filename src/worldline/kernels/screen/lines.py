@@ -304,10 +304,11 @@ class LineEditor:
         return out + "\r" + (f"\x1b[{column}C" if column else "")
 
     def _leave(self) -> str:
-        """Go to the last row of the line, as Enter does."""
+        """Go to the last row of the line, as Enter does; a line that fills its last row leaves no empty one."""
         old, end = self._cell(self.point), self._cell(len(self.text))
-        rows = end // self.columns - old // self.columns
-        return f"\x1b[{rows}B" if rows > 0 else ""
+        filled = end > 0 and end % self.columns == 0
+        rows = end // self.columns - filled - old // self.columns
+        return f"\x1b[{rows}B" if rows > 0 else "\x1b[A" if rows < 0 else ""
 
     def leave(self) -> str:
         """Go to where C-c or a new prompt leaves the line."""

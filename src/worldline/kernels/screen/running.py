@@ -127,7 +127,7 @@ class Runner(Foreground):
                 name in BUILTINS
                 or _replacing(node)
                 or name.startswith("%")
-                or (name == "kill" and re.search(r"%|\$!", node.text) is not None)
+                or (name == "kill" and re.search(r"%|\$!|\s\d+$", node.text) is not None)
             ):
                 return True
             return self._calls(name) or self._reads_terminal(node)
