@@ -35,8 +35,8 @@ def test_another_seed_takes_other_actions(garden):
 def test_what_reality_answers_otherwise_is_counted(garden, monkeypatch):
     real = loops._run
 
-    def refusing(world, actions):
-        answers = real(world, actions)
+    def refusing(world, actions, surroundings):
+        answers = real(world, actions, surroundings)
         return [answers[0], Observation(text="Error: no", is_error=True), *answers[2:]]
 
     monkeypatch.setattr(loops, "_run", refusing)
@@ -48,9 +48,9 @@ def test_what_reality_answers_otherwise_is_counted(garden, monkeypatch):
 def test_what_differs_from_run_to_run_is_compared_by_shape(garden, monkeypatch):
     real, runs = loops._run, iter(range(100))
 
-    def ticking(world, actions):
+    def ticking(world, actions, surroundings):
         number = next(runs)
-        return [one.model_copy(update={"text": f"{one.text} {number}"}) for one in real(world, actions)]
+        return [one.model_copy(update={"text": f"{one.text} {number}"}) for one in real(world, actions, surroundings)]
 
     monkeypatch.setattr(loops, "_run", ticking)
     score = closed_loop("a", garden, 4, seed=1)

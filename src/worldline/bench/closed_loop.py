@@ -16,6 +16,7 @@ from worldline.bench.metrics import Interval, rate_interval
 from worldline.domains import get_domain
 from worldline.engines import EngineOptions, EngineParts, build_engine
 from worldline.errors import ConfigError
+from worldline.kernels.base import GUESSED
 from worldline.record.environment import build_environment, build_explorer
 from worldline.record.sandbox import Surroundings
 from worldline.record.volatile import volatile_spans
@@ -137,7 +138,8 @@ async def _simulate(
         async def take(action: Action) -> _Step:
             history = [step.turn for step in steps]
             prediction = await engine.predict(action, history)
-            turn = Turn(action=action, observation=prediction.observation)
+            extra = {GUESSED: True} if prediction.abstained else {}
+            turn = Turn(action=action, observation=prediction.observation, extra=extra)
             engine.absorb(turn)
             return _Step(turn, prediction.abstained)
 

@@ -13,7 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from worldline.types import Action, JsonDict, Observation, Turn
 
-__all__ = ["Kernel", "Proposal"]
+__all__ = ["GUESSED", "Kernel", "Proposal"]
+
+GUESSED = "guessed"
+"""Key in a turn's `extra`: an engine that abstained only guessed the observation, so that nothing is proven by it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from worldline.domains import get_domain
 from worldline.engines import Engine, EngineOptions, EngineParts, build_engine
 from worldline.engines.grounded import NO_EFFECT
 from worldline.errors import SessionError, WorldlineError
+from worldline.kernels.base import GUESSED
 from worldline.sessions.store import EventStore, SessionRecord, SettledTurn
 from worldline.types import Action, Frozen, JsonDict, Observation, Prediction, Source, Span, Trajectory, Turn, WorldSpec
 
@@ -301,6 +302,7 @@ class Session:
             raise SessionError("the session has ended", hint="rewind it, fork it, or start another")
         prediction = await engine.predict(action, history)
         extra = {NO_EFFECT: True} if prediction.extra.get(NO_EFFECT) else {}
+        extra |= {GUESSED: True} if prediction.abstained else {}
         turn = Turn(action=action, observation=prediction.observation, done=prediction.done or None, extra=extra)
         engine.absorb(turn)
         if self._verifier is None:

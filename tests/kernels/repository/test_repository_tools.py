@@ -318,3 +318,20 @@ def test_python_leaves_no_caches_and_a_missing_source_is_told_of_first(editor: K
     assert call(editor, "Bash", command="git status --short").text == "Tool ran without output"
     said = call(editor, "Bash", command="mv none.py b.py/").text
     assert said == "Exit code 1\nmv: cannot stat 'none.py': No such file or directory"
+
+
+async def test_a_guess_of_an_engine_that_abstained_proves_nothing():
+    from worldline import World
+
+    command = "python -m pytest -q tests/test_a.py"
+    spec = WorldSpec(
+        domain="swe",
+        initial_state={"cwd": ROOT, "files": FILES},
+        verifier={"checks": [{"action": {"command": command}, "exit_code": 0}]},
+    )
+    world = World(spec)
+    async with world.session(engine="kernel") as session:
+        await session.step({"name": "Write", "arguments": {"file_path": f"{ROOT}/new.py", "content": ""}})
+        for _ in range(2):
+            step = await session.step({"name": "Bash", "arguments": {"command": command}})
+            assert step.abstained and step.reward == 0 and not step.done

@@ -13,7 +13,7 @@ from worldline.domains.comparing import compare
 from worldline.domains.swe import SweState
 from worldline.domains.swe.tools import PLAIN_COMMAND, family_tools
 from worldline.errors import KernelError
-from worldline.kernels.base import Proposal
+from worldline.kernels.base import GUESSED, Proposal
 from worldline.kernels.repository import editor, envelope, outcomes
 from worldline.kernels.repository.answer import Answer, Refused
 from worldline.kernels.repository.arguments import editor_fault, envelope_fault
@@ -385,7 +385,9 @@ class RepositoryKernel:
         assert trial is not None
         if trial.tests is not None:
             # a guess that is taken for the answer says nothing of what the tests do
-            if trial.proposal.known or not _agree(trial.proposal.observation, turn.observation):
+            if trial.proposal.known or not (
+                turn.extra.get(GUESSED) or _agree(trial.proposal.observation, turn.observation)
+            ):
                 self._remember(turn)
             self.accept()
         elif _agree(trial.proposal.observation, turn.observation) and (
