@@ -12,6 +12,7 @@ from worldline.errors import ConfigError
 from worldline.record.mcp.named import named_command
 
 SCRIPT = Path(__file__).parents[1] / "record" / "mcp" / "servers" / "misbehaving.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "mcp.world.yaml"
 FILES = """
 import json, pathlib, sys
 for line in sys.stdin:
@@ -88,6 +89,9 @@ def test_a_model_decides_what_is_called(tmp_path):
         (["--server", "'"], "the server's command cannot be read"),
         (["--server", ""], "the server's command is empty"),
         (["--server", "python3", "--env", "X"], "--env 'X' is not NAME=VALUE"),
+        (["--server-home", "/usr"], "the duckdb server is not installed in /usr"),
+        (["--world", EXAMPLE, "--server-home", "/usr"], "server is not installed in /usr"),
+        (["--world", EXAMPLE, "--server", "x"], "--server and --world exclude each other"),
         (["--cwd", "/usr"], "--cwd goes with --server or --world"),
         (
             ["--server", f"python3 {SCRIPT} dies-early"],

@@ -71,6 +71,7 @@ def record_mcp(
 
     with _settings(server_home, mount, timeout):
         plans = list(islice(_plans(options), limit))
+        _need_servers(plans)
         with progress(len(plans)) as advance:
             recorded = record_plans(plans, out, jobs=jobs, fresh=fresh, on_progress=advance)
     finish(recorded, out, as_json=as_json)
@@ -119,6 +120,16 @@ def _plans(options: dict[str, Any]) -> list[ToolPlan]:
     from worldline.record.asking import explored_by_model
 
     return [plan.model_copy(update={"actions": explored_by_model(world, model, plan.turns)}) for plan in plans]
+
+
+def _need_servers(plans: list[ToolPlan]) -> None:
+    """Fail before anything is recorded where a known server is not installed."""
+    from worldline.record.mcp.settings import PACKAGES, ServerSettings
+
+    settings = ServerSettings.from_environment()
+    kinds = {server["kind"] for plan in plans for server in plan.world.initial_state.get("servers", {}).values()}
+    for kind in sorted(kinds & PACKAGES.keys()):
+        settings.version(kind)
 
 
 def _named(options: dict[str, Any]) -> WorldSpec:
