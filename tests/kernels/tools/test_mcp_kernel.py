@@ -12,6 +12,7 @@ from mcp_worlds import REPO, ROOT, ask, everything_kernel, files_kernel, kernel_
 
 from worldline.errors import KernelError
 from worldline.kernels import build_kernel
+from worldline.kernels.base import GUESSED
 from worldline.types import Action, Observation, ToolSpec, Turn, WorldSpec
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -262,6 +263,17 @@ def test_the_host_is_left_alone():
     finally:
         _opened = None
     assert seen == []
+
+
+def test_guesses_prove_nothing():
+    kernel = files_kernel({"a": "1"}, complete=False)
+    for tool, arguments in (("list_directory", {"path": ROOT}), ("write_file", {"path": "n", "content": "x"})):
+        action = Action(name=tool, arguments=arguments)
+        guess = kernel.propose(action)
+        assert not guess.known
+        kernel.absorb(Turn(action=action, observation=guess.observation, extra={GUESSED: True}))
+    assert ask(kernel, "list_directory", path=ROOT).startswith("?")
+    assert ask(kernel, "read_text_file", path="n") == "x"
 
 
 def test_what_went_otherwise_is_followed():

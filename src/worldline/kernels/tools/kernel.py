@@ -12,7 +12,7 @@ from worldline.domains.comparing import compare
 from worldline.domains.mcp.state import CommandServer, McpState
 from worldline.domains.tools.collections import CollectionsSpec
 from worldline.errors import KernelError
-from worldline.kernels.base import Kernel, Proposal
+from worldline.kernels.base import GUESSED, Kernel, Proposal
 from worldline.kernels.tools.base import ServerKernel
 from worldline.kernels.tools.collections import CollectionServer, collection_server
 from worldline.kernels.tools.collections.kernel import collection_kernel
@@ -132,8 +132,8 @@ class McpKernel:
             return
         told, seen = trial.proposal.observation, turn.observation
         agrees = seen.is_error is None or bool(told.is_error) == seen.is_error
-        if trial.proposal.known and agrees and compare(told, seen).exact:
-            self.accept()
+        if turn.extra.get(GUESSED) or (trial.proposal.known and agrees and compare(told, seen).exact):
+            self.accept()  # of a guess, only the likely effects are kept: what is not known stays so
             return
         self.reject()
         place = self._place(turn.action.name)
