@@ -274,7 +274,9 @@ def test_a_write_that_went_otherwise_makes_its_table_unknown():
 def test_what_depends_on_the_version_is_not_known_under_another():
     mine = kernel(version="3.0.0")
     assert mine.propose(sql("SELECT 1")).known
-    assert not mine.propose(sql("EXPLAIN SELECT 1")).known
+    assert not mine.propose(sql("EXPLAIN SELECT 1")).known and not mine.propose(sql("SELEC 1")).known
+    undeclared = kernel(version=None)
+    assert undeclared.propose(sql("SELEC 1")).known and not undeclared.propose(sql("EXPLAIN SELECT 1")).known
 
 
 def test_the_state_can_be_described():

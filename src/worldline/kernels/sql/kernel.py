@@ -139,8 +139,10 @@ class SqlKernel:
             doubts.append("it asks for counters that were not kept")
         if not state.complete:
             doubts += self._open_world(action, text, answer, is_error)
-        if state.version != self._version and (_VERSIONED.search(text) or (is_error and state.engine == "duckdb")):
-            doubts.append(f"it depends on the version of {state.engine}")
+        if state.version != self._version:
+            worded = is_error and (state.version is not None or state.engine == "duckdb")
+            if worded or _VERSIONED.search(text):
+                doubts.append(f"it depends on the version of {state.engine}")
         return doubts
 
     def _open_world(self, action: Action, text: str, answer: str, is_error: bool) -> list[str]:
