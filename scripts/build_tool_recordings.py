@@ -3,7 +3,7 @@
 
     python3 scripts/build_tool_recordings.py database --jobs 2
 
-A run that was stopped goes on where it stopped. `--card` writes only the card and SPLITS.json anew, `--sample N` records
+A run that was stopped goes on where it stopped. `--card` writes only the card and SPLITS.json anew, `--sample N` takes
 N sessions of the train split into --out, to look at.
 """
 

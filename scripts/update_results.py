@@ -1,12 +1,13 @@
 """Measure everything that docs/benchmarks.md states, and put it between the page's result markers.
 
-    python scripts/update_results.py [--terminal-tasks FILE] [--memory] [--model local]... [--model-sample N]
-                                     [--out runs/results]
+    python scripts/update_results.py [--part PART]... [--terminal-tasks FILE] [--tau FILE]... [--model local]...
+                                     [--model-sample N] [--out runs/results]
 
-Every part keeps its JSON in the output folder and goes on where it was after a kill. `--terminal-tasks` names the
-external check's file (`terminal_tasks.steps.jsonl`), `--memory` indexes a million transitions (needs a quiet machine),
-`--model` names a model for the rows with one; without them these parts are left as they stand. A model takes hours on a
-small machine: its answers are kept in the output folder as well.
+Parts: terminal, keystrokes, speed, tools, closed-loop; without `--part`, all of these. Three more are measured where
+they are asked for: `memory` indexes a million transitions (needs a quiet machine), `--terminal-tasks` names the external
+check's file (`terminal_tasks.steps.jsonl`), `--tau` the files of tool trajectories to learn worlds from. `--model` names
+a model for the rows with one. Every part keeps its JSON in the output folder and goes on where it was after a kill. A
+model takes hours on a small machine: its answers are kept in the output folder as well.
 """
 
 import argparse
@@ -167,10 +168,138 @@ def replace(page: str, name: str, body: str) -> str:
     return pattern.sub(lambda match: f"{match[1]}{body}\n{match[2]}", page)
 
 
+TOOL_DOMAINS = ("mcp", "swe", "database", "code", "search")
+_EDITING = "Read Edit Write Glob Grep LS read_file edit write_file list_directory glob search_file_content"
+SLICES = {
+    "swe": ("reads, edits and searches", "reads", ",".join(_EDITING.split())),
+    "search": ("notes", "notes", "dict_memory"),
+}
+"""Calls of some tools that have a figure of their own, by domain."""
+CLOSED = ("terminal", "mcp", "swe", "database", "code", "search")
+
+
+def tool_worlds(out: Path) -> str:
+    """Measure each domain of tool calls on its test split."""
+    parts = []
+    for domain in TOOL_DOMAINS:
+        path = out / f"{domain}-test.json"
+        worldline("bench", "real", "--domain", domain, "--split", "test", "--json", str(path))
+        parts.append(f"**{domain}**\n\n{fidelity(load(path))}")
+        if domain in SLICES:
+            name, short, tools = SLICES[domain]
+            path = out / f"{domain}-{short}.json"
+            only = ("--engine", "grounded", "--tools", tools)
+            worldline("bench", "real", "--domain", domain, "--split", "test", *only, "--json", str(path))
+            row = load(path)[0]
+            parts.append(
+                f"{domain}, {name} only, grounded: exact {percent(row['exact'])} (n {row['n']}), session-determined "
+                f"{percent(row['exact_session_determined'])} (n {row['n_session_determined']}, 95% "
+                f"{interval(row['exact_session_determined_ci'])})."
+            )
+    return "\n\n".join(parts)
+
+
+def closed_loops(out: Path) -> str:
+    """Act in the simulation, then in reality, in each domain."""
+    lines = [
+        "| domain | steps of a session | sessions | steps that agree | 95% | verifier agrees (sessions) "
+        "| refused: simulated; really | optimism | abstained |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for domain in CLOSED:
+        path = out / f"{domain}-closed-loop.json"
+        where = ["--where", "closed=true"] if domain == "search" else []
+        if not path.exists():
+            worldline("bench", "closed-loop", "--domain", domain, *where, "--json", str(path))
+        for row in load(path):
+            verified = f"{percent(row['verified'])} ({row['probed']})"
+            refused = f"{percent(row['simulated_errors'])}; {percent(row['real_errors'])}"
+            cells = [domain, str(row["turns"]), str(row["sessions"]), percent(row["agreement"])]
+            cells += [interval(row["agreement_ci"]), verified, refused]
+            cells += [percent(row["wrongly_allowed"]), percent(row["abstained"])]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def terminal(page: str, when: str, out: Path) -> str:
+    table = out / "terminal-test.json"
+    worldline("bench", "real", "--split", "test", "--ceiling", "--json", str(table), "--plot", str(PICTURE))
+    return replace(page, "results", when + fidelity(load(table)) + f"\n\n![fidelity]({PICTURE.name})")
+
+
+def keystrokes(page: str, when: str, out: Path) -> str:
+    table, figures = out / "keystrokes-test.json", out / "screens.json"
+    engines = [part for name in ("most-frequent", "nearest", "grounded", "real") for part in ("--engine", name)]
+    worldline("bench", "real", "--dialect", "keystrokes", "--split", "test", *engines, "--json", str(table))
+    worldline("bench", "screens", "--split", "test", "--json", str(figures))
+    return replace(page, "keystrokes", f"{when}{fidelity(load(table))}\n\n{screens(load(figures))}")
+
+
+def speeds(page: str, when: str, out: Path) -> str:
+    worldline("bench", "speed", "--split", "test", "--json", str(out / "speed.json"))
+    return replace(page, "speed", when + speed(load(out / "speed.json")))
+
+
+def tools(page: str, when: str, out: Path) -> str:
+    return replace(page, "tools", when + tool_worlds(out))
+
+
+def loops(page: str, when: str, out: Path) -> str:
+    return replace(page, "closed-loop", when.replace("seed 0", "seed 7") + closed_loops(out))
+
+
+def memories(page: str, when: str, out: Path) -> str:
+    worldline("bench", "memory", "--json", str(out / "memory.json"))
+    return replace(page, "memory", when + memory(load(out / "memory.json")))
+
+
+USUAL = {"terminal": terminal, "keystrokes": keystrokes, "speed": speeds, "tools": tools, "closed-loop": loops}
+PARTS = {**USUAL, "memory": memories}
+
+
+def external(page: str, when: str, out: Path, data: Path) -> str:
+    table = out / "terminal-tasks.json"
+    engines = ("--engine", "bare-shell", "--engine", "grounded", "--ceiling", "--offline-only")
+    worldline("bench", "real", "--data", str(data.resolve()), *engines, "--json", str(table))
+    return replace(page, "external", when + fidelity(load(table)))
+
+
+def learned_table(report: dict[str, Any]) -> str:
+    n, knowable = report["n"], report["n_recorded"] + report["n_computable"]
+    lines = [
+        f"{report['tasks']} tasks, {report['trajectories']} trajectories, {n} turns, {report['n_errors']} errors. "
+        f"Knowable: {knowable} ({report['n_recorded']} recorded, {report['n_computable']} computable), so "
+        f"{knowable / n:.3f} is the most that can be exact without a model, but for lucky guesses.",
+        "",
+        "| engine | exact | 95% interval | exact of the knowable | errors agree | ROUGE-L | abstained |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in report["rows"]:
+        cells = [row["engine"], percent(row["exact"]), interval(row["exact_ci"]), percent(row["exact_knowable"])]
+        cells += [percent(row["error_agreement"]), percent(row["rouge_l"]), percent(row["abstained"])]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def learned(page: str, when: str, out: Path, files: list[Path]) -> str:
+    """Learn a world from all tasks but one, measure it on that one, in turn."""
+    parts = []
+    for file in files:
+        path = out / f"learned-{file.name.split('.')[0]}.json"
+        worldline("bench", "learn", "--data", str(file.resolve()), "--json", str(path))
+        parts.append(f"**{file.name}**\n\n{learned_table(load(path))}")
+    return replace(page, "learned", when + "\n\n".join(parts))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", action="append", choices=sorted(PARTS), help="measure this part only; repeat")
     parser.add_argument("--terminal-tasks", type=Path)
-    parser.add_argument("--memory", action="store_true", help="index a million transitions and ask them")
+    parser.add_argument("--tau", action="append", type=Path, default=[])
     parser.add_argument("--model", action="append", default=[], help="measure this model, too: local, URL#NAME, ...")
     parser.add_argument("--model-sample", type=int, default=0, help="turns for rows that are nothing but a model")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "results")
@@ -178,35 +307,14 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     page = PAGE.read_text(encoding="utf-8")
     when = f"Measured {datetime.now(UTC):%Y-%m-%d} with seed 0.\n\n"
-
-    table = options.out / "terminal-test.json"
-    worldline("bench", "real", "--split", "test", "--ceiling", "--json", str(table), "--plot", str(PICTURE))
-    rows = json.loads(table.read_text(encoding="utf-8"))
-    page = replace(page, "results", when + fidelity(rows) + f"\n\n![fidelity]({PICTURE.name})")
-
-    table = options.out / "keystrokes-test.json"
-    engines = [part for name in ("most-frequent", "nearest", "grounded", "real") for part in ("--engine", name)]
-    worldline("bench", "real", "--dialect", "keystrokes", "--split", "test", *engines, "--json", str(table))
-    rows = json.loads(table.read_text(encoding="utf-8"))
-    figures = options.out / "screens.json"
-    worldline("bench", "screens", "--split", "test", "--json", str(figures))
-    deep = screens(json.loads(figures.read_text(encoding="utf-8")))
-    page = replace(page, "keystrokes", f"{when}{fidelity(rows)}\n\n{deep}")
-
-    figures = options.out / "speed.json"
-    worldline("bench", "speed", "--split", "test", "--json", str(figures))
-    page = replace(page, "speed", when + speed(json.loads(figures.read_text(encoding="utf-8"))))
-
+    alone = options.terminal_tasks is not None or options.tau or options.model
+    for part in options.part or ([] if alone else USUAL):
+        page = PARTS[part](page, when, options.out)
+        PAGE.write_text(page, encoding="utf-8")
     if options.terminal_tasks is not None:
-        table = options.out / "terminal-tasks.json"
-        data = str(options.terminal_tasks.resolve())
-        engines = ("--engine", "bare-shell", "--engine", "grounded", "--ceiling", "--offline-only")
-        worldline("bench", "real", "--data", data, *engines, "--json", str(table))
-        page = replace(page, "external", when + fidelity(json.loads(table.read_text(encoding="utf-8"))))
-    if options.memory:
-        figures = options.out / "memory.json"
-        worldline("bench", "memory", "--json", str(figures))
-        page = replace(page, "memory", when + memory(json.loads(figures.read_text(encoding="utf-8"))))
+        page = external(page, when, options.out, options.terminal_tasks)
+    if options.tau:
+        page = learned(page, when, options.out, options.tau)
     if options.model:
         page = replace(page, "model", when + with_models(options.model, options.model_sample, options.out))
     PAGE.write_text(page, encoding="utf-8")
