@@ -4,10 +4,10 @@
                                      [--model-sample N] [--out runs/results]
 
 Parts: terminal, keystrokes, speed, tools, closed-loop; without `--part`, all of these. Three more are measured where
-they are asked for: `memory` indexes a million transitions (needs a quiet machine), `--terminal-tasks` names the external
-check's file (`terminal_tasks.steps.jsonl`), `--tau` the files of tool trajectories to learn worlds from. `--model` names
-a model for the rows with one. Every part keeps its JSON in the output folder and goes on where it was after a kill. A
-model takes hours on a small machine: its answers are kept in the output folder as well.
+they are asked for: `memory` indexes a million transitions (needs a quiet machine), `--terminal-tasks` names the file of
+the external check (`terminal_tasks.steps.jsonl`), `--tau` files of tool trajectories to learn worlds from. `--model`
+names a model for the rows with one. Every part keeps its JSON in the output folder and goes on where it was after a
+kill. A model takes hours on a small machine: its answers are kept in the output folder as well.
 """
 
 import argparse
