@@ -20,12 +20,14 @@ from worldline.data.rows import Stage, TrainingMessage, TrainingRow
 from worldline.errors import ConfigError
 from worldline.formats.base import is_evaluation_only
 from worldline.kernels import KERNELS, build_kernel
-from worldline.types import Frozen, JsonDict, Source, Trajectory
+from worldline.types import Frozen, JsonDict, Source, Trajectory, Turn
 
 __all__ = ["BuildReport", "DataOptions", "Pool", "build_rows", "pool_of"]
 
 Pool = Literal["cpt", "tuning", "all"]
 
+_FOLLOWING = 3
+"""RL: later turns that a row holds, for judging an answer by what follows from it."""
 _TRANSITION = "Say what this action changes in the environment's state."
 _NOTHING = "Nothing changes."
 
@@ -252,7 +254,8 @@ def _rl_rows(
     found = checks(trajectory) if checks is not None else {}
     number = one_turn(outcome, trajectory, options.seed)
     assert number is not None
-    truth = trajectory.turns[number].observation.model_dump(mode="json", exclude_defaults=True)
+    turn = trajectory.turns[number]
+    truth = turn.observation.model_dump(mode="json", exclude_defaults=True)
     yield _row(
         trajectory,
         "rl",
@@ -260,8 +263,18 @@ def _rl_rows(
         turn=number,
         truth=truth,
         checks=tuple(found.get(number, ())),
-        extra={"world": trajectory.world.model_dump(mode="json", exclude_defaults=True)},
+        extra={
+            "world": trajectory.world.model_dump(mode="json", exclude_defaults=True),
+            "action": turn.action.model_dump(mode="json", exclude_defaults=True),
+            "history": [_told(earlier) for earlier in trajectory.turns[:number]],
+            "following": [_told(later) for later in trajectory.turns[number + 1 : number + 1 + _FOLLOWING]],
+        },
     )
+
+
+def _told(turn: Turn) -> JsonDict:
+    """What a reward needs of another turn: it lets a kernel follow, and sees what later actions were answered."""
+    return turn.model_dump(mode="json", exclude_defaults=True, include={"action", "observation", "state_before"})
 
 
 _MAKERS = {"cpt": _cpt_rows, "sft": _sft_rows, "rl": _rl_rows}
