@@ -57,6 +57,20 @@ def test_memory_open_world():
     assert json.loads(ask(kernel, "read_graph")) == graph
 
 
+def test_memory_open_world_doubts_the_order():
+    kernel = memory(complete=False)
+    for name in ("q", "r"):
+        graph = {"entities": [{"name": name, "entityType": "t", "observations": []}], "relations": []}
+        tell(kernel, "open_nodes", json.dumps(graph), names=[name])
+        assert json.loads(ask(kernel, "open_nodes", names=[name])) == graph
+    assert ask(kernel, "open_nodes", names=["q", "r"]).startswith("?")
+    ask(kernel, "create_entities", entities=[{"name": "new", "entityType": "t", "observations": []}])
+    tell(kernel, "create_entities", '[{"name": "new", "entityType": "t", "observations": []}]',
+         entities=[{"name": "new", "entityType": "t", "observations": []}])  # fmt: skip
+    found = json.loads(ask(kernel, "open_nodes", names=["new", "q"]))
+    assert [one["name"] for one in found["entities"]] == ["q", "new"]
+
+
 def test_time():
     kernel = kernel_of({"time": {"kind": "time"}}, clock="2026-07-04T22:30:00Z")
     assert json.loads(ask(kernel, "get_current_time", timezone="Europe/Warsaw")) == {

@@ -195,7 +195,7 @@ class McpKernel:
             for name, server in self._state.servers.items():
                 servers[name] = _moved(server.fork(), host)
                 servers[name].load(read["servers"][name])
-        except (ValueError, TypeError, KeyError, AttributeError) as exc:
+        except (ValueError, TypeError, LookupError, AttributeError) as exc:
             raise KernelError("damaged state of a world of MCP servers") from exc
         self._state, self._trial = _State(host, servers), None
 

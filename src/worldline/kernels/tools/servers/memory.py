@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from worldline.domains.mcp.state import MemoryServer
 from worldline.errors import KernelError
@@ -21,6 +21,11 @@ __all__ = ["MemoryKernel"]
 Relation = tuple[str, str, str]
 """Source, target and kind."""
 
+Item = str | Relation
+"""An entity, by its name, or a relation."""
+
+_T = TypeVar("_T")
+_MOST_VIEWS = 50
 _ENTITY = zod.record(name=zod.text, entityType=zod.text, observations=zod.array(zod.text))
 _RELATION = zod.record(**{"from": zod.text, "to": zod.text, "relationType": zod.text})
 _READS = ("read_graph", "search_nodes", "open_nodes")
@@ -105,6 +110,10 @@ class MemoryKernel(NodeServer):
         self._whole = declared.complete
         self._seen: frozenset[str] = frozenset()
         """Names of which it is known what the graph holds of them, where it is not known as a whole."""
+        self._views: tuple[frozenset[Item], ...] = (_items(self._graph),)
+        """Entities and relations whose order among each other is known."""
+        self._late: frozenset[Item] = frozenset()
+        """Those that were added in the session: they stand behind all others."""
 
     # --- calls
 
@@ -131,19 +140,30 @@ class MemoryKernel(NodeServer):
             case _:
                 return "the graph may hold more than is known"
         unseen = sorted(set(names) - self._seen - (self._graph.names() if tool != "open_nodes" else set()))
-        return f"it is not known what the graph holds of {', '.join(unseen)[:200]}" if unseen else ""
+        if unseen:
+            return f"it is not known what the graph holds of {', '.join(unseen)[:200]}"
+        if tool == "open_nodes":
+            shown = _items(self._part(names)) - self._late
+            return "" if any(shown <= view for view in self._views) else "their order is not known"
+        return ""
+
+    def _part(self, names: Iterable[str]) -> Graph:
+        wanted = set(names)
+        return self._graph.part(one for one in self._graph.entities if one.name in wanted)
 
     def _create_entities(self, value: Any) -> str:
         names = self._graph.names()
         made = tuple(Entity.read(one) for one in value["entities"] if one["name"] not in names)
         self._graph = replace(self._graph, entities=self._graph.entities + made)
         self._seen |= {entity.name for entity in made}
+        self._late |= {entity.name for entity in made}
         return stringify([entity.shown() for entity in made], 2)
 
     def _create_relations(self, value: Any) -> str:
         known = set(self._graph.relations)
         made = tuple(found for one in value["relations"] if (found := _relation(one)) not in known)
         self._graph = replace(self._graph, relations=self._graph.relations + made)
+        self._late |= set(made)
         return stringify([_shown_relation(relation) for relation in made], 2)
 
     def _add_observations(self, value: Any) -> str:
@@ -196,8 +216,7 @@ class MemoryKernel(NodeServer):
         return stringify(self._graph.part(one for one in self._graph.entities if one.holds(query)).shown(), 2)
 
     def _open_nodes(self, value: Any) -> str:
-        names = set(value["names"])
-        return stringify(self._graph.part(one for one in self._graph.entities if one.name in names).shown(), 2)
+        return stringify(self._part(value["names"]).shown(), 2)
 
     # --- following reality
 
@@ -224,18 +243,16 @@ class MemoryKernel(NodeServer):
         if tool == "read_graph":
             self._graph, self._whole = shown, True
             return
-        names = shown.names()
-        entities = {entity.name: entity for entity in shown.entities}
-        kept = [entities.pop(entity.name, entity) for entity in self._graph.entities]
+        names, known = shown.names(), {entity.name: entity for entity in shown.entities}
+        absent: set[str] = set()
         if tool == "open_nodes":
             absent = set(value["names"]) - names
-            kept = [entity for entity in kept if entity.name not in absent]
             self._seen |= set(value["names"])
-        touched = [one for one in self._graph.relations if not names & {one[0], one[1]}]
-        order = [one for one in self._graph.relations if one in shown.relations]
-        relations = dict.fromkeys([*touched, *order, *shown.relations])
-        self._graph = Graph((*kept, *entities.values()), tuple(relations))
+        kept = [known.get(entity.name, entity) for entity in self._graph.entities if entity.name not in absent]
+        links = [one for one in self._graph.relations if one in shown.relations or not names & {one[0], one[1]}]
+        self._graph = Graph(tuple(_merged(kept, shown.entities)), tuple(_merged(links, shown.relations)))
         self._seen |= names
+        self._views = (*self._views[-_MOST_VIEWS:], _items(shown))
 
     def _created(self, value: Any, text: str) -> None:
         made = _entities(text)
@@ -245,6 +262,7 @@ class MemoryKernel(NodeServer):
         kept = tuple(entity for entity in self._graph.entities if entity.name not in names)
         self._graph = replace(self._graph, entities=kept + made)
         self._seen |= names
+        self._late |= names
         if {one["name"] for one in value["entities"]} - names - self._graph.names():
             self._whole = False  # one of them was there already, and what it holds is not known
 
@@ -277,11 +295,15 @@ class MemoryKernel(NodeServer):
         """Share the graph, which is never changed in place."""
         twin = object.__new__(MemoryKernel)
         twin._graph, twin._whole, twin._seen = self._graph, self._whole, self._seen
+        twin._views, twin._late = self._views, self._late
         return twin
 
     def dump(self) -> JsonDict:
         """Return the graph."""
-        return {"graph": self._graph.shown(), "whole": self._whole, "seen": sorted(self._seen)}
+        views = [[item if isinstance(item, str) else list(item) for item in view] for view in self._views]
+        late = [item if isinstance(item, str) else list(item) for item in self._late]
+        found = {"graph": self._graph.shown(), "whole": self._whole, "seen": sorted(self._seen)}
+        return {**found, "views": [sorted(view, key=str) for view in views], "late": sorted(late, key=str)}
 
     def load(self, data: JsonDict) -> None:
         """Take a graph."""
@@ -289,6 +311,8 @@ class MemoryKernel(NodeServer):
         if graph is None:
             raise KernelError("damaged state of a memory server")
         self._graph, self._whole, self._seen = graph, bool(data.get("whole")), frozenset(data.get("seen", ()))
+        self._views = tuple(frozenset(map(_item, view)) for view in data.get("views", ()))
+        self._late = frozenset(map(_item, data.get("late", ())))
 
     def describe(self) -> JsonDict:
         """The first of the graph."""
@@ -297,6 +321,27 @@ class MemoryKernel(NodeServer):
 
     def close(self) -> None:
         """Nothing to free."""
+
+
+def _items(graph: Graph) -> frozenset[Item]:
+    return frozenset([*graph.names(), *graph.relations])
+
+
+def _item(value: Any) -> Item:
+    return value if isinstance(value, str) else (value[0], value[1], value[2])
+
+
+def _merged(ours: Sequence[_T], shown: Sequence[_T]) -> list[_T]:
+    """Both in one order: what only one side has stands behind what stood before it there."""
+    left, found = list(ours), []
+    for one in shown:
+        if one in left:
+            place = left.index(one) + 1
+            found += left[:place]
+            left = left[place:]
+        elif one not in found:
+            found.append(one)
+    return found + left
 
 
 def _relation(value: Mapping[str, Any]) -> Relation:
