@@ -1,0 +1,1 @@
+"""Training world models: rewards, losses and the three stages."""

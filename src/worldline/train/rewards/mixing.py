@@ -1,0 +1,245 @@
+"""The reward of reinforcement learning: rubric and rules mixed, as a function of TRL's shape.
+
+The paper gives ``r_rubric`` in [5, 25], ``r_rule`` in {0, 25} "on a subset of the data", and a mix of 9 to 1, but not
+whether 9:1 weighs the two parts of one reward or shares out the rows. Our reading, `per_answer`::
+
+    r = (w_rubric * r_rubric + w_rule * r_rule) / (w_rubric + w_rule)     where the row has rules
+    r = r_rubric                                                          where it has none
+    r = 0                                                                 where the answer cannot be read
+
+so that every reward lies in [0, 25]. The other reading, `per_row`, draws rows with rules by a hash of their id, at the
+share w_rule / (w_rubric + w_rule), and scores these by the rules alone and all others by the rubric alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import Field, model_validator
+
+from worldline.data.rows import TrainingRow
+from worldline.errors import ConfigError, FormatError
+from worldline.train.rewards.answer import Answer, read_answer
+from worldline.train.rewards.moment import GroundsCache, Moment, read_moment
+from worldline.train.rewards.rubric import DIMENSIONS, Rubric, executed_rubric
+from worldline.train.rewards.rules import Rules, rule_part
+from worldline.types import Frozen, JsonDict
+
+__all__ = ["RewardFunction", "RewardOptions", "RubricSource", "Scored", "columns", "completion_text", "reward_function"]
+
+_Weight = Annotated[float, Field(ge=0)]
+
+
+class RewardOptions(Frozen):
+    """How an answer is rewarded."""
+
+    rubric: _Weight = 9.0
+    rule: _Weight = 1.0
+    reading: Literal["per_answer", "per_row"] = "per_answer"
+    """What the ratio means (see the module)."""
+    legality: bool = True
+    """Whether rules hold legality as well, or the rows' own checks alone."""
+    steps: Annotated[int, Field(ge=0, le=3)] = 2
+    """Recorded actions behind a turn that must stay consistent with its answer."""
+    execute: bool = True
+    """Whether kernels are run at all."""
+    thinking: bool | None = None
+    """Whether prompts end inside `<think>`: then reasoning that is never closed is no answer."""
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> RewardOptions:
+        if not self.rubric + self.rule > 0:
+            raise ValueError("rubric and rule cannot both weigh nothing")
+        return self
+
+
+class RubricSource(Protocol):
+    """What scores answers in place of the executed rubric, many at a time."""
+
+    async def score(self, asked: Sequence[tuple[Moment, Answer]]) -> list[Rubric]:
+        """Score answers, in their order. Failures of a judge are no exceptions: such a rubric has no scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A rewarded completion."""
+
+    reward: float
+    """0..25."""
+    answer: Answer
+    rubric: Rubric
+    rules: Rules
+
+
+def columns(row: TrainingRow) -> JsonDict:
+    """Return the columns that a trainer's data set needs of a row: the prompt, and the row's id for the reward."""
+    return {"prompt": [{"role": m.role, "content": m.content} for m in row.messages], "row": row.id}
+
+
+def completion_text(completion: Any) -> str:
+    """Return what was written, of a completion that is a text or a chat.
+
+    Raises:
+        FormatError: It is neither.
+    """
+    if isinstance(completion, str):
+        return completion
+    if isinstance(completion, Sequence) and all(isinstance(message, Mapping) for message in completion):
+        said = [message for message in completion if message.get("role", "assistant") == "assistant"]
+        if not said:
+            return ""
+        content = said[-1].get("content") or ""
+        thought = said[-1].get("reasoning_content") or said[-1].get("reasoning")
+        text = content if isinstance(content, str) else "".join(str(part.get("text", "")) for part in content)
+        return f"<think>{thought}</think>\n{text}" if thought else text
+    raise FormatError(f"a completion cannot be {type(completion).__name__}", hint="a text or a list of messages")
+
+
+@dataclass(slots=True)
+class RewardFunction:
+    """Rewards completions of known rows; call it as a trainer does.
+
+    Args:
+        moments: The turns, by id of their rows.
+        options: How.
+        judge: Scores in place of the executed rubric.
+    """
+
+    moments: Mapping[str, Moment]
+    options: RewardOptions = field(default_factory=RewardOptions)
+    judge: RubricSource | None = None
+    cache: GroundsCache = field(default_factory=GroundsCache)
+    __name__: str = "worldline_reward"
+    """TRL names curves by it."""
+    _sums: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
+        """Reward completions.
+
+        Args:
+            prompts: Of the completions; not looked at.
+            completions: Texts or chats.
+            **columns: Of the data set: `row` is the id of each completion's row. TRL's `log_metric` gets the metrics.
+
+        Raises:
+            ConfigError: There is no column `row`, or it names unknown rows.
+        """
+        ids = columns.get("row")
+        if ids is None or len(ids) != len(completions):
+            raise ConfigError("the reward needs the column 'row', one id for each completion")
+        scored = self.score(list(zip(ids, map(completion_text, completions), strict=True)))
+        log = columns.get("log_metric")
+        if callable(log):
+            for name, value in self.metrics().items():
+                log(name, value)
+        return [one.reward for one in scored]
+
+    def score(self, asked: Sequence[tuple[str, str]]) -> list[Scored]:
+        """Score completions, each given with the id of its row.
+
+        Raises:
+            ConfigError: A row is unknown.
+        """
+        read = []
+        for id, text in asked:
+            moment = self.moments.get(id)
+            if moment is None:
+                raise ConfigError(f"the reward knows no row {id}", hint="build the data set of the same rows")
+            answer = read_answer(text, moment.domain, moment.world, thinking=self.options.thinking)
+            read.append((moment, answer))
+        scored = [self._mixed(*each) for each in zip(read, self._rubrics(read), strict=True)]
+        for one in scored:
+            self._note(one)
+        return scored
+
+    def metrics(self) -> dict[str, float]:
+        """Return the means since the last call, and begin anew: the reward, the five dimensions, shares of faults."""
+        means = {name: sum(values) / len(values) for name, values in sorted(self._sums.items()) if values}
+        self._sums.clear()
+        return means
+
+    def close(self) -> None:
+        """Free the kernels that are held."""
+        self.cache.close()
+
+    def _rubrics(self, read: Sequence[tuple[Moment, Answer]]) -> list[Rubric]:
+        if self.judge is not None:
+            return _finished(self.judge, read)
+        return [executed_rubric(moment, answer, self._grounds(moment)) for moment, answer in read]
+
+    def _grounds(self, moment: Moment) -> Any:
+        return self.cache.of(moment) if self.options.execute else None
+
+    def _mixed(self, asked: tuple[Moment, Answer], rubric: Rubric) -> Scored:
+        moment, answer = asked
+        how = self.options
+        rules = Rules(None)
+        if how.rule:
+            grounds = self._grounds(moment) if how.legality else None
+            rules = rule_part(moment, answer, grounds, legality=how.legality, steps=how.steps)
+        total = how.rubric + how.rule
+        if answer.observation is None or rubric.failure is not None:
+            reward = 0.0
+        elif rules.reward is None:
+            reward = rubric.reward
+        elif how.reading == "per_row":
+            reward = rules.reward if _drawn(moment.id) < how.rule / total else rubric.reward
+        else:
+            reward = (how.rubric * rubric.reward + how.rule * rules.reward) / total
+        return Scored(reward, answer, rubric, rules)
+
+    def _note(self, one: Scored) -> None:
+        sums = self._sums
+        sums["reward"].append(one.reward)
+        sums["unreadable"].append(float(one.answer.observation is None))
+        sums["failed"].append(float(one.rubric.failure is not None))
+        sums["exact"].append(float(one.rubric.exact))
+        sums["copied"].append(float(one.rubric.copied))
+        sums["flagged"].append(float(bool(one.answer.flags)))
+        for name in DIMENSIONS:
+            if name in one.rubric.scores:
+                sums[name].append(one.rubric.scores[name])
+        if one.rules.passed is not None:
+            sums["rules"].append(float(one.rules.passed))
+        if one.rubric.told is not None:
+            sums["told"].append(one.rubric.told)
+
+
+def reward_function(
+    rows: Iterable[TrainingRow], options: RewardOptions | None = None, *, judge: RubricSource | None = None
+) -> RewardFunction:
+    """Make the reward of a set of RL rows.
+
+    Args:
+        rows: Whose completions will be rewarded; their data set has the columns of :func:`columns`.
+        options: How.
+        judge: Scores in place of the executed rubric (see :mod:`worldline.train.rewards.judged`).
+
+    Raises:
+        FormatError: A row is none of reinforcement learning.
+    """
+    how = options or RewardOptions()
+    moments = {moment.id: moment for moment in map(read_moment, rows)}
+    return RewardFunction(moments, how, judge, GroundsCache(steps=how.steps))
+
+
+def _drawn(id: str) -> float:
+    return int.from_bytes(hashlib.sha256(f"rule:{id}".encode()).digest()[:8], "big") / 2**64
+
+
+def _finished(judge: RubricSource, read: Sequence[tuple[Moment, Answer]]) -> list[Rubric]:
+    """Wait for a judge, also where an event loop is running already (a notebook, a trainer's own)."""
+    run: Callable[[], list[Rubric]] = lambda: asyncio.run(judge.score(read))  # noqa: E731
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return run()
+    with ThreadPoolExecutor(1, thread_name_prefix=f"judge-{threading.get_ident()}") as pool:
+        return pool.submit(run).result()
