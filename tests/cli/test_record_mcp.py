@@ -73,7 +73,7 @@ def test_a_model_decides_what_is_called(tmp_path):
         'I will count.\n{"name": "count", "arguments": {}}',
         "no call",
         '{"name": "go", "arguments": {}}',
-        "DONE",
+        '{"name": "finish", "arguments": {}}',
     ]
     (tmp_path / "model.json").write_text(json.dumps(answers))
     done = run(tmp_path, "--server", f"python3 {SCRIPT} none", "--model", f"scripted:{tmp_path / 'model.json'}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from worldline.cli.options import chosen_model, json_flag
+from worldline.cli.options import json_flag
 from worldline.cli.record_tools import explored
 from worldline.cli.recording import finish, progress
 from worldline.errors import ConfigError
@@ -46,10 +46,6 @@ _PLACE = click.Path(exists=True, path_type=Path, resolve_path=True)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side.")
 @click.option("--fresh", is_flag=True, help="Record anew what is there; otherwise a run goes on where one stopped.")
 @click.option("--model", metavar="URL#NAME", help="A model that decides what is called, as in `worldline play`.")
-@click.option("--models", type=_FILE, help="Models file instead of the usual ones.")
-@click.option(
-    "--model-cache", type=click.Path(dir_okay=False, path_type=Path), help="Keep the model's answers in FILE."
-)
 @json_flag
 def record_mcp(
     out: Path,
@@ -67,13 +63,15 @@ def record_mcp(
     Each session is explored once, by the tools' schemas, a script or a model, and replayed twice, to tell what is left
     to chance.
     """
+    from worldline.record.recording import RecordingSettings
     from worldline.record.store import record_plans
 
+    how = RecordingSettings(agent=options["model"])
     with _settings(server_home, mount, timeout):
         plans = list(islice(_plans(options), limit))
         _need_servers(plans)
         with progress(len(plans)) as advance:
-            recorded = record_plans(plans, out, jobs=jobs, fresh=fresh, on_progress=advance)
+            recorded = record_plans(plans, out, how, jobs=jobs, fresh=fresh, on_progress=advance)
     finish(recorded, out, as_json=as_json)
 
 
@@ -104,8 +102,7 @@ def _plans(options: dict[str, Any]) -> list[ToolPlan]:
 
     if options["server"] is not None and options["world"] is not None:
         raise ConfigError("--server and --world exclude each other")
-    model = chosen_model(options["model"], options["models"], options["model_cache"])
-    if model is not None and options["script"] is not None:
+    if options["model"] is not None and options["script"] is not None:
         raise ConfigError("--model and --script exclude each other")
     if options["server"] is None and options["world"] is None:
         for name in ("script", "model", "cwd", "env"):
@@ -114,12 +111,7 @@ def _plans(options: dict[str, Any]) -> list[ToolPlan]:
         return list(planned("mcp", options["seed"]))
     world = _named(options) if options["server"] is not None else _loaded(options["world"])
     family = world.name or options["world"].stem
-    plans = explored(world, family, options["sessions"], options["turns"], options["seed"], options["script"])
-    if model is None:
-        return plans
-    from worldline.record.asking import explored_by_model
-
-    return [plan.model_copy(update={"actions": explored_by_model(world, model, plan.turns)}) for plan in plans]
+    return explored(world, family, options["sessions"], options["turns"], options["seed"], options["script"])
 
 
 def _need_servers(plans: list[ToolPlan]) -> None:
