@@ -132,14 +132,14 @@ def publish(out: Path, page: Path) -> None:
 
 HEADING = """# A run on real small models
 
-{model} answers {n} rows, {judge} judges it, both served on this machine by `worldline models serve`:
+{model} answers, {judge} judges, both served on this machine by `worldline models serve`:
 `python scripts/report_small_model.py`. The rows are the first three turns of the shortest sessions of our dev splits
 (both dialects of the terminal, and the other recorded domains of the benchmark). Answers are cut off after {answer}
 tokens, judgements held to the judge's schema and {judgement} tokens, contexts to {context}; sampling and seeds stand in
 [summary.json](summary.json), every row in [report.html](report.html).
 
-This shows that the pipeline works, and nothing about language world models: a judge this small cannot tell a good
-answer from a bad one (below), so its scores mean nothing.
+This shows that the pipeline works, and nothing about language world models: neither model is fit for its part, and the
+scores mean nothing.
 
 """
 
@@ -155,13 +155,14 @@ def scores(summary: dict[str, Any]) -> str:
         figures = [summary[label], summary[f"{label}_excluding_failures"], summary["n"], summary["n_failed"]]
         figures += [summary["per_dimension"][name][label] for name in names]
         lines.append(f"| {label} | {' | '.join(map(shown, figures))} |")
+    pending = f"Not judged yet: {summary['n_pending']} rows, in no figure. " if summary["n_pending"] else ""
     failures = ", ".join(f"{count} x {reason}" for reason, count in summary["failures"].items()) or "none"
     generation, judging = summary["generation"], summary["judging"]
     return "\n".join(
         [
             f"Protocol `{summary['protocol']}`, scores from 0 to 100; a failed row counts as worst.\n",
             *lines,
-            f"\nFailures: {failures}. Cut off at the token limit: {generation['truncated']} of {generation['calls']} "
+            f"\n{pending}Failures: {failures}. Cut off at the token limit: {generation['truncated']} of {generation['calls']} "
             f"answers, {judging['truncated']} of {judging['calls']} judgements. Median seconds: "
             f"{shown(generation['median_latency_s'])} an answer, {shown(judging['median_latency_s'])} a judgement, on "
             "processors that other work kept busy.\n",
