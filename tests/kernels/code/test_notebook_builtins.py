@@ -55,3 +55,36 @@ def test_endless_recursion_is_an_error_though_its_text_is_not_known(run):
     proposal = run("def f(n):\n    return f(n + 1)\nf(0)")
     assert not proposal.known and proposal.observation.is_error
     assert run("1 + 1").observation.text == "2\n"
+
+
+def test_a_context_manager_that_lets_an_error_pass_adds_nothing_to_its_traceback(run):
+    body = "    try:\n        yield\n    finally:\n        print('end')"
+    run(f"from contextlib import contextmanager\n@contextmanager\ndef job():\n{body}")
+    assert run("with job():\n    raise ValueError('inside')").observation.text == (
+        'end\nTraceback (most recent call last):\n  File "<cell 2>", line 2, in <module>\n'
+        "    raise ValueError('inside')\nValueError: inside\n"
+    )
+
+
+def test_a_logged_error_shows_where_it_came_from(run):
+    shown = run(
+        "import logging\ntry:\n    1/0\nexcept ZeroDivisionError:\n    logging.exception('failed')"
+    ).observation.text
+    assert shown == (
+        'ERROR:root:failed\nTraceback (most recent call last):\n  File "<cell 1>", line 3, in <module>\n'
+        "    1/0\n    ~^~\nZeroDivisionError: division by zero\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "marked"),
+    [("x == 2", "x == 2"), ("not x == 1", "x == 1"), ("x and x > 4", "x > 4"), ("isinstance(x, str)", ""), ("[]", "")],
+)
+def test_a_failed_assertion_marks_its_comparison(run, test, marked):
+    carets = [line for line in run(f"x = 1\nassert {test}, 'no'").observation.text.splitlines() if "^" in line]
+    assert [line.strip() for line in carets] == (["^" * len(marked)] if marked else [])
+
+
+def test_a_parameter_is_not_taken_for_an_unknown_name_of_the_session(run):
+    assert not run("import threading\np = threading.active_count()").known
+    assert run("list(map(lambda p: p + 1, [1, 2])), [p for p in 'ab']").observation.text == "([2, 3], ['a', 'b'])\n"

@@ -40,6 +40,8 @@ class _Settled:
 
     base: Mapping[str, Node]
     """Files when the running Python session began."""
+    complete: bool = True
+    """What is not among the files does not exist."""
     gone: frozenset[str] = frozenset()
     """Paths that are known not to exist, in a world that is not complete."""
     cells: tuple[Cell, ...] = ()
@@ -76,7 +78,7 @@ class NotebookKernel:
         self.state = CodeState.model_validate(world.initial_state)
         clock = self.state.clock or DEFAULT_CLOCK
         nodes = declared_nodes({path: spec.data for path, spec in self.state.files.items()}, clock)
-        self._settled = _Settled(nodes, now=clock)
+        self._settled = _Settled(nodes, self.state.complete, now=clock)
         self._trial: _Trial | None = None
         self._notebook: Notebook | None = None
         self._live: tuple[Cell, ...] | None = None
@@ -118,7 +120,7 @@ class NotebookKernel:
         if notebook is None or fresh:
             notebook = self._restart(limit)
         nodes = settled.files if settled.files is not None else settled.base
-        files = MemoryFiles(nodes, self.state.complete, cell.now, settled.gone)
+        files = MemoryFiles(nodes, settled.complete, cell.now, settled.gone)
         result = notebook.run((cell,), files, seconds=limit)
         took = time.monotonic() - begin
         return result, files, took if fresh else settled.seconds + took
@@ -134,7 +136,7 @@ class NotebookKernel:
             limits=PythonLimits(seconds=limit, memory=_MEMORY),
         )
         if settled.cells:
-            files = MemoryFiles(settled.base, self.state.complete, settled.cells[-1].now, settled.gone)
+            files = MemoryFiles(settled.base, settled.complete, settled.cells[-1].now, settled.gone)
             self._notebook.run(settled.cells, files, seconds=limit + 2 * settled.seconds)
         return self._notebook
 
@@ -188,7 +190,8 @@ class NotebookKernel:
         nodes = dict(settled.files if settled.files is not None else settled.base)
         touched = _touches_files(cell.source)
         if touched:
-            settled = replace(settled, base={path: _doubted(path, node) for path, node in settled.base.items()})
+            base = {path: _doubted(path, node) for path, node in settled.base.items()}
+            settled = replace(settled, base=base, complete=False)
         return replace(
             settled,
             cells=(*settled.cells, replace(cell, how="skip")),
@@ -199,7 +202,7 @@ class NotebookKernel:
     def _restarted(self, nodes: Mapping[str, Node], gone: frozenset[str]) -> _Settled:
         """The state after Python was started anew, with the files as they are."""
         settled = self._settled
-        return _Settled(dict(nodes), gone, number=settled.number + 1, now=settled.now)
+        return _Settled(dict(nodes), settled.complete, gone, number=settled.number + 1, now=settled.now)
 
     def accept(self) -> None:
         """Make the trial state of the last proposal the state."""
@@ -229,7 +232,8 @@ class NotebookKernel:
             nodes = self._settled.files if self._settled.files is not None else self._settled.base
             touched = _touches_files(str(turn.action.arguments.get("code", "")))
             kept = {path: _doubted(path, node) if touched else node for path, node in nodes.items()}
-            self._settled = self._restarted(kept, self._settled.gone)
+            after = self._restarted(kept, self._settled.gone)
+            self._settled = replace(after, complete=after.complete and not touched)
             self._trial = None
         elif trial.proposal.known and not _alike(told, seen) and trial.after.cells:
             *others, last = trial.after.cells
@@ -247,7 +251,7 @@ class NotebookKernel:
             return
         path = posixpath.normpath(posixpath.join(HOME, read[2]))
         if turn.observation.is_error:
-            if "FileNotFoundError" in turn.observation.text and not self.state.complete:
+            if "FileNotFoundError" in turn.observation.text and not settled.complete:
                 self._settled = replace(settled, gone=settled.gone | {path})
             return
         nodes = settled.files if settled.files is not None else settled.base
@@ -280,6 +284,7 @@ class NotebookKernel:
             "world": self._world_id(),
             "base": _packed(settled.base),
             "files": None if settled.files is None else _packed(settled.files),
+            "complete": settled.complete,
             "gone": sorted(settled.gone),
             "cells": [[cell.source, cell.number, cell.now.isoformat(), cell.how] for cell in settled.cells],
             "number": settled.number,
@@ -301,7 +306,8 @@ class NotebookKernel:
             files = None if read["files"] is None else _unpacked(read["files"])
             now = datetime.fromisoformat(read["now"])
             gone = frozenset(map(str, read["gone"]))
-            self._settled = _Settled(_unpacked(read["base"]), gone, tuple(cells), files, int(read["number"]), now, 2.0)
+            base, complete, number = _unpacked(read["base"]), bool(read["complete"]), int(read["number"])
+            self._settled = _Settled(base, complete, gone, tuple(cells), files, number, now, 2.0)
         except (ValueError, TypeError, KeyError) as exc:
             raise KernelError("damaged state of a Python session") from exc
         self._trial = None

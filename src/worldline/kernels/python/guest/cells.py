@@ -242,11 +242,34 @@ def _share_constants(tree: ast.AST) -> None:
 
 
 def _names(tree: ast.AST) -> tuple[set[str], set[str]]:
-    """The names that statements bind at their own level, and those that they use anywhere."""
+    """The names that statements bind at their own level, and those of the module that they use anywhere."""
     scope = Scope("module", None)
     scope.bind_targets(cast(ast.expr, tree))
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    used: set[str] = set()
+    _collect(tree, frozenset(), used)
     return set(scope.names), used
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _collect(node: ast.AST, local: frozenset[str], used: set[str]) -> None:
+    """Collect the names that are read and are no local names of a function or comprehension."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in local:
+        used.add(node.id)
+    if isinstance(node, (*_FUNCTIONS, *_COMPREHENSIONS)):
+        inner = Scope("function", None)
+        if isinstance(node, _FUNCTIONS):
+            body = node.body if isinstance(node.body, list) else [node.body]
+            arguments = [one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)]
+            inner = Scope("function", None, body, arguments)
+        else:
+            for part in node.generators:
+                inner.bind_targets(part.target)
+        local = local | frozenset(inner.names)
+    for child in ast.iter_child_nodes(node):
+        _collect(child, local, used)
 
 
 def _changed(tree: ast.AST) -> set[str]:
@@ -256,6 +279,8 @@ def _changed(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Attribute | ast.Subscript):
             base: ast.AST = node
             while isinstance(base, ast.Attribute | ast.Subscript | ast.Call):
+                if isinstance(base, ast.Call) and isinstance(base.func, ast.Name):
+                    break  # what a function gives is not what its name stands for
                 base = base.func if isinstance(base, ast.Call) else base.value
             if isinstance(base, ast.Name) and base.id not in imports.MODULES and base.id not in builtin_names.BUILTINS:
                 found.add(base.id)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os.path
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, TracebackType
 from typing import Any, NoReturn
@@ -25,6 +26,7 @@ __all__ = [
     "forgive",
     "fresh",
     "note",
+    "remember",
 ]
 
 
@@ -148,6 +150,18 @@ def fresh(error: BaseException) -> None:
 def entries(error: BaseException) -> list[Entry]:
     """The traceback of `error`, outermost first."""
     return _trace(error).entries
+
+
+def remember(error: BaseException) -> Callable[[], None]:
+    """Give what sets the traceback of `error` back: a context manager that lets it pass adds nothing to it."""
+    trace = _trace(error)
+    entries_now, last = list(trace.entries), trace.last
+
+    def restore() -> None:
+        trace.entries[:] = entries_now
+        trace.last = last
+
+    return restore
 
 
 def note(error: BaseException, frame: Frame) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import logging
 import posixpath
 import random
 import signal
@@ -17,6 +18,7 @@ from typing import Any, cast
 from . import access, processes, submodules
 from .builtin_names import BUILTINS, FrameCall, Volatile
 from .frames import Frame, abstain
+from .modules import MODULES
 from .terminal import handlers, note_hidden, note_sleep, note_unsure, on_terminal
 
 __all__ = [
@@ -31,96 +33,6 @@ __all__ = [
     "register",
     "set_loader",
 ]
-
-MODULES = [
-    "abc",
-    "argparse",
-    "array",
-    "ast",
-    "base64",
-    "binascii",
-    "bisect",
-    "bz2",
-    "calendar",
-    "cmath",
-    "cmd",
-    "codecs",
-    "collections",
-    "collections.abc",
-    "colorsys",
-    "configparser",
-    "contextlib",
-    "copy",
-    "csv",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "difflib",
-    "enum",
-    "errno",
-    "fnmatch",
-    "fractions",
-    "functools",
-    "getpass",
-    "getopt",
-    "glob",
-    "graphlib",
-    "gzip",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "html.parser",
-    "inspect",
-    "io",
-    "itertools",
-    "json",
-    "keyword",
-    "locale",
-    "logging",
-    "math",
-    "numbers",
-    "operator",
-    "os",
-    "os.path",
-    "pathlib",
-    "pickle",
-    "pprint",
-    "queue",
-    "random",
-    "re",
-    "reprlib",
-    "shlex",
-    "shutil",
-    "signal",
-    "stat",
-    "statistics",
-    "string",
-    "struct",
-    "sys",
-    "tarfile",
-    "textwrap",
-    "time",
-    "tomllib",
-    "traceback",
-    "types",
-    "typing",
-    "unicodedata",
-    "subprocess",
-    "unittest",
-    "urllib",
-    "urllib.parse",
-    "uuid",
-    "warnings",
-    "weakref",
-    "xml",
-    "xml.etree",
-    "xml.etree.ElementTree",
-    "zipfile",
-    "zlib",
-    "zoneinfo",
-]
-"""What may be imported; other standard modules make the result unknown."""
 
 _ALSO = "_strptime encodings.idna encodings.latin_1 encodings.ascii encodings.utf_16 encodings.utf_8_sig json.tool lzma"
 _DENIED: dict[str, set[str]] = {
@@ -509,7 +421,7 @@ def _library_counter() -> float:
 
 def _settle() -> None:
     """Give library code the virtual clock, and our way of showing errors."""
-    from .tracebacks import unittest_text
+    from .tracebacks import format_error, unittest_text
 
     host: Any = time
     host.time = _time
@@ -520,6 +432,8 @@ def _settle() -> None:
     import unittest.result
 
     shown: Any = unittest.result.TestResult
+    logged: Any = logging.Formatter
+    logged.formatException = lambda self, found: format_error(found[1]).removesuffix("\n")
     shown._exc_info_to_string = lambda self, err, test: unittest_text(err[1], test.failureException)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import imports, order
 from .expressions import INPLACE
-from .frames import Abstain, Exit, Frame, abstain, fresh, note
+from .frames import Abstain, Exit, Frame, abstain, fresh, note, remember
 from .functions import FunctionCompiler
 from .patterns import PatternCompiler
 from .scope import contains_yield
@@ -23,6 +23,18 @@ Step = Callable[[Frame], Exit | None]
 
 def _nothing(f: Frame) -> None:
     return None
+
+
+def _asserted(test: ast.expr) -> ast.expr | None:
+    """The comparison that CPython takes for the place of a failed `assert`: the last one that its branches end in."""
+    if isinstance(test, ast.Compare):
+        return test
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _asserted(test.operand)
+    parts = test.values if isinstance(test, ast.BoolOp) else []
+    if isinstance(test, ast.IfExp):
+        parts = [test.test, test.body, test.orelse]
+    return next((place for part in reversed(parts) if (place := _asserted(part)) is not None), None)
 
 
 class StatementCompiler(PatternCompiler, FunctionCompiler):
@@ -221,6 +233,7 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
         return run
 
     def _Assert(self, node: ast.Assert) -> Step:
+        place = _asserted(node.test) or node
         test = self.expression(node.test)
         message = self.expression(node.msg) if node.msg is not None else None
 
@@ -228,7 +241,7 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
             if test(f):
                 return
             arguments = [message(f)] if message is not None else []
-            f.pos = node.test
+            f.pos = place
             raise AssertionError(*arguments)
 
         return run
@@ -374,7 +387,9 @@ class StatementCompiler(PatternCompiler, FunctionCompiler):
             except BaseException as error:
                 note(error, f)
                 f.pos = position
+                restore = remember(error)
                 if not leave(manager, type(error), error, None):
+                    restore()
                     raise
                 return None
             f.pos = position

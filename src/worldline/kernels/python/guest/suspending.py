@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from . import order
-from .frames import Abstain, Frame, abstain, note
+from .frames import Abstain, Frame, abstain, note, remember
 from .scope import contains_yield
 
 if TYPE_CHECKING:
@@ -305,7 +305,9 @@ class SuspendingCompiler(_Base):
             except BaseException as error:
                 note(error, f)
                 f.pos = position
+                restore = remember(error)
                 if not leave(manager, type(error), error, None):
+                    restore()
                     raise
                 return None
             f.pos = position
