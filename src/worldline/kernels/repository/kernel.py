@@ -14,12 +14,12 @@ from worldline.domains.swe import SweState
 from worldline.domains.swe.tools import PLAIN_COMMAND, family_tools
 from worldline.errors import KernelError
 from worldline.kernels.base import GUESSED, Proposal
-from worldline.kernels.repository import editor, envelope, outcomes
+from worldline.kernels.repository import envelope, outcomes
 from worldline.kernels.repository.answer import Answer, Refused
 from worldline.kernels.repository.arguments import editor_fault, envelope_fault
+from worldline.kernels.repository.dispatch import editor_tool, envelope_tool
 from worldline.kernels.repository.following import READING, absolute_of, is_absence, written_by
 from worldline.kernels.repository.patterns import Unclear
-from worldline.kernels.repository.searching import grep, search_file_content
 from worldline.kernels.repository.shell import (
     Envelope,
     RepositoryShell,
@@ -175,44 +175,9 @@ class RepositoryKernel:
         return _Trial(action, proposal, answer, directory=self._cwd)
 
     def _tool(self, tree: Tree, name: str, arguments: JsonDict) -> Answer:
-        take = arguments.get
         if self.state.family == "envelope":
-            answer = self._envelope_tool(tree, name, arguments)
-        elif name == "Glob":
-            answer = editor.glob(tree, self._place(take("path")), arguments["pattern"])
-        elif name == "Grep":
-            answer = grep(tree, self._place(take("path")), arguments["pattern"], arguments)
-        else:
-            path = self._place(arguments["file_path"])
-            if name == "Read":
-                answer = editor.read(tree, path, take("offset"), take("limit"))
-            elif name == "Write":
-                answer = editor.write(tree, path, arguments["content"], self._seen)
-            elif name == "Edit":
-                old, new, all_of_them = arguments["old_string"], arguments["new_string"], bool(take("replace_all"))
-                answer = editor.edit(tree, path, old, new, all_of_them, self._seen)
-            else:
-                raise Unknown(f"the tool {name} is not simulated")
-        for path in answer.writes:
-            _check_writable(tree, path)
-        return answer
-
-    def _envelope_tool(self, tree: Tree, name: str, arguments: JsonDict) -> Answer:
-        take = arguments.get
-        if name == "read_file":
-            return envelope.read_file(tree, arguments["absolute_path"], take("offset"), take("limit"))
-        if name == "write_file":
-            return envelope.write_file(tree, arguments["file_path"], arguments["content"])
-        if name == "edit":
-            old, new = arguments["old_string"], arguments["new_string"]
-            return envelope.edit(tree, arguments["file_path"], old, new, take("expected_replacements"))
-        if name == "list_directory":
-            return envelope.list_directory(tree, arguments["path"], [str(one) for one in take("ignore") or ()])
-        if name == "glob":
-            return envelope.glob(tree, arguments["pattern"], take("path"), bool(take("case_sensitive")))
-        if name == "search_file_content":
-            return search_file_content(tree, self._listed(tree), arguments["pattern"], take("path"), take("include"))
-        raise Unknown(f"the tool {name} is not simulated")
+            return envelope_tool(tree, lambda: self._listed(tree), name, arguments)
+        return editor_tool(tree, self._cwd, self._seen, name, arguments)
 
     def _place(self, path: str | None) -> str:
         return posixpath.normpath(posixpath.join(self._cwd, path)) if path else self._cwd
@@ -555,17 +520,6 @@ def _writer(writes: Mapping[str, bytes]) -> Callable[[KernelFiles], None]:
             files.write(path, data)
 
     return change
-
-
-def _check_writable(tree: Tree, path: str) -> None:
-    """Refuse where the system would not let a file be written."""
-    place = path
-    while place != "/" and not tree.there(place):
-        place = posixpath.dirname(place)
-        if tree.there(place) and tree.kind(place) != "directory":
-            raise Refused(f"ENOTDIR: not a directory, open '{path}'")
-    if not tree.files.allowed(place, 2):
-        raise Refused(f"EACCES: permission denied, open '{path}'")
 
 
 def _telling(proposal: Proposal) -> bool:
