@@ -1,0 +1,58 @@
+"""Recipes: what ships is right, and what is wrong is pointed at."""
+
+import pytest
+
+from worldline.errors import ConfigError, FormatError
+from worldline.train.recipe import load_recipe, parse_recipe, recipe_path, shipped_recipes
+
+SMALL = "name: small\nmodel:\n  scratch: {hidden: 32}\n"
+
+
+def test_shipped_recipes_have_all_stages():
+    found = {name: load_recipe(path) for name, path in shipped_recipes().items()}
+    assert {"tiny-scratch", "smollm2-135m"} <= set(found)
+    for name, recipe in found.items():
+        assert recipe.name == name and recipe.cpt and recipe.sft and recipe.rl
+        assert recipe.as_record()["rl"]["epsilon"] == pytest.approx(3e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message", "hint"),
+    [
+        (f"{SMALL}contxt: 5\n", 4, "contxt: unknown key", "context"),
+        (f"{SMALL}cpt:\n  stepps: 3\n", 5, "cpt.stepps: unknown key", "steps"),
+        (f"{SMALL}rl:\n  optimiser:\n    lr: 3\n", 6, "rl.optimiser.lr: unknown key", "learning_rate"),
+        (f"{SMALL}cpt:\n  steps: 0\n", 5, "cpt.steps", None),
+        (f"{SMALL}context: 128\nrl:\n  answer: 128\n", 1, "no room", None),
+        ("name: x\nmodel: {}\n", 2, "start or scratch", None),
+        ("name: x\nmodel:\n  scratch: {hidden: 30, heads: 4}\n", 3, "multiple of heads", None),
+        ("- a\n", 1, "a mapping", None),
+        ("name: [\n", None, "YAML", None),
+    ],
+)
+def test_what_is_wrong_is_pointed_at(text, line, message, hint):
+    with pytest.raises(FormatError, match=message) as caught:
+        parse_recipe(text, "r.yaml")
+    assert caught.value.path == "r.yaml"
+    assert line is None or caught.value.line == line
+    assert hint is None or hint in caught.value.hint
+
+
+def test_a_stage_that_is_not_there_is_named():
+    recipe = parse_recipe(f"{SMALL}cpt: {{}}\n")
+    assert recipe.stage("cpt").batch == 1
+    with pytest.raises(ConfigError, match="no stage sft"):
+        recipe.stage("sft")
+
+
+def test_paths_are_relative_to_the_recipe(tmp_path):
+    (tmp_path / "set").mkdir()
+    (tmp_path / "r.yaml").write_text(f"{SMALL}cpt: {{set: set}}\nsft: {{set: nowhere}}\n")
+    recipe = load_recipe(recipe_path(str(tmp_path / "r.yaml")))
+    assert recipe.cpt.set == tmp_path / "set" and str(recipe.sft.set) == "nowhere"
+
+
+def test_unknown_recipes_list_the_known_ones():
+    with pytest.raises(ConfigError, match="unknown recipe") as caught:
+        recipe_path("no-such")
+    assert "tiny-scratch" in caught.value.hint
