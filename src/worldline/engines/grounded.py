@@ -74,8 +74,9 @@ class CascadeEngine:
         if not good and self._recalled is not None and "memory" in self._answers:
             near = self._recalled.near(action, self._kernel, history)
             if near is not None:
+                better = all(near.confidence > other.confidence for other in candidates)
                 candidates.append(near)
-                good = [near] if near.sure and near.confidence >= threshold else []
+                good = [near] if near.sure and near.confidence >= threshold and better else []
         if good:
             return self._prediction(max(good, key=lambda c: c.confidence))
         guess = max(candidates, key=lambda c: c.confidence, default=None)
