@@ -18,11 +18,14 @@ from typing import Any, Protocol
 __all__ = [
     "TOOLS",
     "DatabaseTool",
+    "DuckEngine",
     "Engine",
     "Result",
     "SqlError",
+    "SqliteEngine",
     "Trace",
     "cells_of_csv",
+    "first_word",
     "render",
     "sqlite_statements",
 ]

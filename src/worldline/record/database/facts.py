@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-__all__ = ["SAMPLES", "Column", "Facts", "kind_of_type", "literal", "sample_rows"]
+__all__ = ["SAMPLES", "Column", "Facts", "kind_of_type", "kind_of_values", "literal", "sample_rows"]
 
 SAMPLES = (
     "airports",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from worldline.record.database.facts import Facts, literal
 
-__all__ = ["ANALYSIS", "CATALOGUE", "GROUPS", "JOINS", "SIMPLE", "WINDOWS", "Maker"]
+__all__ = ["ANALYSIS", "CATALOGUE", "GROUPS", "JOINS", "SIMPLE", "WINDOWS", "Maker", "filtered", "grouped"]
 
 Maker = Callable[[Facts, random.Random, str], str]
 """Writes a statement about a table for an engine."""
@@ -41,6 +41,7 @@ def first_rows(f: Facts, d: random.Random, engine: str) -> str:
 
 
 def filtered(f: Facts, d: random.Random, engine: str) -> str:
+    """Rows that satisfy a condition."""
     return f"SELECT {f.key}, {_columns(f, d)} FROM {f.table} WHERE {_where(f, d)}"
 
 
@@ -71,6 +72,7 @@ def exists(f: Facts, d: random.Random, engine: str) -> str:
 
 
 def grouped(f: Facts, d: random.Random, engine: str) -> str:
+    """Numbers for each group."""
     group, number = f.group(d).name, f.number(d).name
     told = d.choice((f"avg({number})", f"round(avg({number}), 2)", f"sum({number})", f"max({number}) - min({number})"))
     return f"SELECT {group}, count(*) AS n, {told} AS v FROM {f.table} GROUP BY {group} ORDER BY {group}"
