@@ -36,7 +36,9 @@ CODE = ToolDomain(
     package="worldline.domains.code",
     default_tools=CODE_TOOLS,
     text_argument=("python", "code"),
-    error_pattern=r"(?m)[\s\S]*?(?:^Traceback \(most recent call last\):|^  File \"<cell \d+>\", line \d+\n|^\w*Error: )",
+    error_pattern=(
+        r"(?m)[\s\S]*?(?:^Traceback \(most recent call last\):|^  File \"<cell \d+>\", line \d+\n|^\w*Error: )"
+    ),
 )
 """The domain with its built-in prompts."""
 
