@@ -1,8 +1,8 @@
 """The truth gets the most, on recorded turns of every domain, and shares of it get less."""
 
 import pytest
-
 from reward_rows import DOMAINS, recorded_rows, written
+
 from worldline.train.rewards import reward_function
 
 

@@ -13,15 +13,14 @@ share w_rule / (w_rubric + w_rule), and scores these by the rules alone and all 
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Protocol
 
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from pydantic import Field, model_validator
 
 from worldline.data.rows import TrainingRow
@@ -102,7 +101,7 @@ def completion_text(completion: Any) -> str:
     raise FormatError(f"a completion cannot be {type(completion).__name__}", hint="a text or a list of messages")
 
 
-@dataclass(slots=True)
+@dataclass
 class RewardFunction:
     """Rewards completions of known rows; call it as a trainer does.
 
@@ -116,9 +115,11 @@ class RewardFunction:
     options: RewardOptions = field(default_factory=RewardOptions)
     judge: RubricSource | None = None
     cache: GroundsCache = field(default_factory=GroundsCache)
-    __name__: str = "worldline_reward"
-    """TRL names curves by it."""
+    _loop: tuple[ExitStack, BlockingPortal] | None = None
     _sums: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        self.__name__ = "worldline_reward"  # what trainers name curves by
 
     def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
         """Reward completions.
@@ -166,13 +167,23 @@ class RewardFunction:
         return means
 
     def close(self) -> None:
-        """Free the kernels that are held."""
+        """Free the kernels that are held, and end the judge's thread."""
         self.cache.close()
+        if self._loop is not None:
+            self._loop[0].close()
+            self._loop = None
 
     def _rubrics(self, read: Sequence[tuple[Moment, Answer]]) -> list[Rubric]:
         if self.judge is not None:
-            return _finished(self.judge, read)
+            return self._portal().call(self.judge.score, read)
         return [executed_rubric(moment, answer, self._grounds(moment)) for moment, answer in read]
+
+    def _portal(self) -> BlockingPortal:
+        """A thread with an event loop of its own, kept: a judge's connections live in one loop."""
+        if self._loop is None:
+            opened = ExitStack()
+            self._loop = opened, opened.enter_context(start_blocking_portal())
+        return self._loop[1]
 
     def _grounds(self, moment: Moment) -> Any:
         return self.cache.of(moment) if self.options.execute else None
@@ -232,14 +243,3 @@ def reward_function(
 
 def _drawn(id: str) -> float:
     return int.from_bytes(hashlib.sha256(f"rule:{id}".encode()).digest()[:8], "big") / 2**64
-
-
-def _finished(judge: RubricSource, read: Sequence[tuple[Moment, Answer]]) -> list[Rubric]:
-    """Wait for a judge, also where an event loop is running already (a notebook, a trainer's own)."""
-    run: Callable[[], list[Rubric]] = lambda: asyncio.run(judge.score(read))  # noqa: E731
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return run()
-    with ThreadPoolExecutor(1, thread_name_prefix=f"judge-{threading.get_ident()}") as pool:
-        return pool.submit(run).result()

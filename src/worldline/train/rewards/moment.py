@@ -20,6 +20,8 @@ from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
 __all__ = ["Aftermath", "Grounds", "GroundsCache", "Moment", "read_moment"]
 
+_MOST_ANSWERS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -100,6 +102,7 @@ class Grounds:
     before: JsonDict
     proposal: Proposal
     truth: Aftermath
+    _known: dict[str, Aftermath] = field(default_factory=dict)
 
     def after(self, moment: Moment, answer: Observation, steps: int) -> Aftermath:
         """Let a copy of the kernel absorb an answer, then the recorded actions behind it.
@@ -107,7 +110,12 @@ class Grounds:
         Raises:
             WorldlineError: The kernel cannot follow.
         """
-        return _followed(self.kernel, self.before, moment, answer, steps)
+        key = f"{steps} {answer.model_dump_json()}"
+        if key not in self._known:
+            if len(self._known) >= _MOST_ANSWERS:
+                self._known.clear()
+            self._known[key] = _followed(self.kernel, self.before, moment, answer, steps)
+        return self._known[key]
 
 
 @dataclass(slots=True)

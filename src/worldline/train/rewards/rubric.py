@@ -170,7 +170,7 @@ def _state_share(moment: Moment, observation: Observation, grounds: Grounds | No
     if grounds is None:
         return 1.0
     try:
-        after = grounds.after(moment, observation, 0)
+        after = grounds.after(moment, observation, len(grounds.truth.followed))
     except WorldlineError:
         return 0.0
     return _overlap(Counter(after.changed), Counter(grounds.truth.changed))

@@ -70,7 +70,7 @@ def rule_part(
     if answer.observation is None:
         return Rules(False, (answer.failure or "no answer",))
     found = list(_failed_checks(moment, answer.observation))
-    if legality:
+    if legality and not moment.domain.compare(answer.observation, moment.truth).exact:
         excused = set(broken(moment, moment.truth, grounds, steps=0))
         found += [fault for fault in broken(moment, answer.observation, grounds, steps=steps) if fault not in excused]
     return Rules(not found, tuple(found))
@@ -125,7 +125,7 @@ def _stays_consistent(moment: Moment, observation: Observation, grounds: Grounds
     if not any(wanted):
         return True
     try:
-        followed = grounds.after(moment, observation, steps).followed
+        followed = grounds.after(moment, observation, len(grounds.truth.followed)).followed[:steps]
     except WorldlineError:
         return False
     return all(is_so for is_so, must_be in zip(followed, wanted, strict=True) if must_be)
