@@ -162,7 +162,8 @@ def scores(summary: dict[str, Any]) -> str:
         [
             f"Protocol `{summary['protocol']}`, scores from 0 to 100; a failed row counts as worst.\n",
             *lines,
-            f"\n{pending}Failures: {failures}. Cut off at the token limit: {generation['truncated']} of {generation['calls']} "
+            f"\n{pending}Failures: {failures}. "
+            f"Cut off at the token limit: {generation['truncated']} of {generation['calls']} "
             f"answers, {judging['truncated']} of {judging['calls']} judgements. Median seconds: "
             f"{shown(generation['median_latency_s'])} an answer, {shown(judging['median_latency_s'])} a judgement, on "
             "processors that other work kept busy.\n",
