@@ -92,7 +92,7 @@ class CollectionServer:
             return said
         if outcome is None:
             self._state = self._doubted(rule, tool).ticked()
-            return Proposal(self._guess(tool, rule), known=False, classes=("unknown",), why=why)
+            return Proposal(self._guess(tool, arguments, rule), known=False, classes=("unknown",), why=why)
         style = rule.json_style or self._spec.json_style
         text = outcome.answer if isinstance(outcome.answer, str) else style_text(outcome.answer, style)
         self._state = outcome.state.ticked("" if outcome.error else tool)
@@ -298,8 +298,11 @@ class CollectionServer:
         """Whether an observed answer may be given again to the same call: nothing tells more of it."""
         return rule.changes is False and rule.operation is None
 
-    def _guess(self, tool: str, rule: ToolRule) -> Observation:
-        """What the tool answered last in this session; otherwise what the rule says, or what it ever answered."""
+    def _guess(self, tool: str, arguments: Arguments, rule: ToolRule) -> Observation:
+        """What was recorded of the same call; what the tool answered last; what the rule says; what it ever answered."""
+        same = self._state.declared_reads.get(read_key(tool, arguments))
+        if same is not None:
+            return Observation.from_text(same.answer, is_error=same.error)
         if tool in self._latest:
             text, error = self._latest[tool]
             return Observation.from_text(text, is_error=error)
