@@ -299,7 +299,7 @@ class CollectionServer:
         return rule.changes is False and rule.operation is None
 
     def _guess(self, tool: str, arguments: Arguments, rule: ToolRule) -> Observation:
-        """What was recorded of the same call, what the tool answered last, what the rule says, or anything it answered."""
+        """What the same call gave, what the tool answered last, what the rule says, or anything it ever answered."""
         same = self._state.declared_reads.get(read_key(tool, arguments))
         if same is not None:
             return Observation.from_text(same.answer, is_error=same.error)
