@@ -8,13 +8,13 @@ import select
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import Any, Self
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import SandboxError
+from worldline.record.entered import Entered
 from worldline.record.sandbox import Box, Limits, Surroundings, resident
 
 __all__ = ["REPLY_FD", "BoxedProgram", "Reply"]
@@ -40,22 +40,7 @@ class Reply:
     """Why the program was ended: `time`, `memory`, or `gone` where it ended by itself."""
 
 
-@dataclass(slots=True)
-class _MountedBox(Box):
-    """A box that also shows some host folders, read-only."""
-
-    folders: Mapping[str, Path] = field(default_factory=dict)
-
-    def _mounts(self, root: Path, shared: Path) -> list[str]:
-        mounts = Box._mounts(self, root, shared)
-        for parent in sorted({str(PurePosixPath(place).parent) for place in self.folders}):
-            mounts += ["--perms", "0755", "--dir", parent]
-        for place, folder in self.folders.items():
-            mounts += ["--ro-bind", str(folder), place]
-        return mounts
-
-
-class BoxedProgram:
+class BoxedProgram(Entered):
     """A program in a sandbox without network. Use it as a context manager, in one thread.
 
     Args:
@@ -77,22 +62,14 @@ class BoxedProgram:
     ) -> None:
         self.limits = limits or Limits()
         merged = state.model_copy(update={"shell": state.shell.model_copy(update={"merged": True})})
-        self._box = _MountedBox(merged, command, surroundings or Surroundings(), self.limits, folders=folders or {})
+        binds = [(folder, place) for place, folder in (folders or {}).items()]
+        self._box = Box(merged, command, surroundings or Surroundings(), self.limits, binds)
         self._replies = bytearray()
         self._output = bytearray()
         self._overflow = False
         self.ended = False
         self.greeting: Any = None
         """The program's first line; None before it was started."""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def start(self) -> None:
         """Build the box and wait for the program's first line.

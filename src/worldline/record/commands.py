@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import lru_cache
-from types import TracebackType
-from typing import Self
 
 from worldline.formats import read_trajectories
+from worldline.record.entered import Entered
 from worldline.record.sandbox import Surroundings
 from worldline.record.shell import RealShell
 from worldline.record.terminal import RealTerminal
@@ -18,7 +17,7 @@ from worldline.types import Action, Observation, Turn, WorldSpec, content_id
 __all__ = ["CommandExplorer", "TerminalEnvironment", "environment", "explorer"]
 
 
-class TerminalEnvironment:
+class TerminalEnvironment(Entered):
     """A real shell, or a real terminal where the world has a screen.
 
     Args:
@@ -58,15 +57,6 @@ class TerminalEnvironment:
     def close(self) -> None:
         """End the sandbox."""
         self._real.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class CommandExplorer:

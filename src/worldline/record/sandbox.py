@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from worldline.domains.terminal.state import DEFAULT_CLOCK, TerminalState
 from worldline.errors import SandboxError, StorageError, boundary
@@ -286,6 +286,8 @@ class Box:
             mounts += ["--ro-bind", str(root / "var/lib/dpkg"), "/var/lib/dpkg"]
         mounts += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm"]
         mounts += ["--ro-bind", str(shared), BOX_DIRECTORY, "--bind", str(shared / "slept"), f"{BOX_DIRECTORY}/slept"]
+        for parent in sorted({str(PurePosixPath(inside).parent) for _, inside in self.binds} - {"/"}):
+            mounts += ["--perms", "0755", "--dir", parent]
         for host, inside in self.binds:
             mounts += ["--ro-bind", str(host), inside]
         if self.surroundings.other_machine:

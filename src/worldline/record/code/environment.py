@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import time
 from importlib.resources import files
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from worldline.domains.code import LOST, TIMED_OUT, CodeState, refusal
 from worldline.domains.terminal.state import TerminalState
 from worldline.errors import SessionError
 from worldline.record.boxed import BoxedProgram
+from worldline.record.chance_words import CHANCE_WORDS
+from worldline.record.entered import Entered
 from worldline.record.sandbox import Limits, Surroundings, declared_state
 from worldline.types import Action, Observation, WorldSpec, content_id
 
@@ -24,7 +25,7 @@ _GRACE = 10.0
 """Seconds that a cell may take beyond the tool's own limit before the whole box is given up."""
 
 
-class CodeEnvironment:
+class CodeEnvironment(Entered):
     """Satisfies :class:`worldline.record.environment.Environment`.
 
     Args:
@@ -88,31 +89,8 @@ class CodeEnvironment:
         self.ended = True
         self._program.close()
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 _NAMES = ("inbox.txt", "orders.csv", "old/report.md", "limits.json", "words.txt")
-_WORDS = (
-    "amber",
-    "basalt",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "garnet",
-    "harbor",
-    "indigo",
-    "juniper",
-    "kelp",
-    "onyx",
-)
 
 
 def undeclared_files(world: WorldSpec, state: CodeState, surroundings: Surroundings) -> dict[str, str]:
@@ -126,4 +104,4 @@ def undeclared_files(world: WorldSpec, state: CodeState, surroundings: Surroundi
 
 
 def _line(dice: random.Random) -> str:
-    return f"{dice.choice(_WORDS)},{dice.choice(_WORDS)},{dice.randrange(1000)}\n"
+    return f"{dice.choice(CHANCE_WORDS)},{dice.choice(CHANCE_WORDS)},{dice.randrange(1000)}\n"

@@ -7,14 +7,14 @@ import json
 from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from worldline.domains.database.state import DatabaseState
 from worldline.domains.terminal.state import FileSpec, TerminalState
 from worldline.errors import MissingExtraError, SandboxError, SessionError
 from worldline.record.boxed import BoxedProgram
 from worldline.record.database.undeclared import undeclared_tables
+from worldline.record.entered import Entered
 from worldline.record.sandbox import Limits, Surroundings, declared_state
 from worldline.types import Action, Observation, WorldSpec
 
@@ -25,7 +25,7 @@ _GRACE = 10.0
 """Seconds that a call may take beyond the tool's own limit before the whole box is given up."""
 
 
-class DatabaseEnvironment:
+class DatabaseEnvironment(Entered):
     """Satisfies :class:`worldline.record.environment.Environment`.
 
     Args:
@@ -103,15 +103,6 @@ class DatabaseEnvironment:
         """End the box."""
         self.ended = True
         self._program.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _named(engine: str, greeting: dict[str, str] | None) -> dict[str, str]:

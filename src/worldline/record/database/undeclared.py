@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from worldline.domains.database.state import DatabaseState
+from worldline.record.chance_words import CHANCE_WORDS
 from worldline.record.sandbox import Surroundings
 from worldline.types import WorldSpec, content_id
 
@@ -22,20 +23,6 @@ _COLUMNS = (
     "place VARCHAR(20)",
     "level INTEGER",
     "score DOUBLE",
-)
-_WORDS = (
-    "amber",
-    "basalt",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "garnet",
-    "harbor",
-    "indigo",
-    "juniper",
-    "kelp",
-    "onyx",
 )
 
 
@@ -62,5 +49,5 @@ def _row(columns: tuple[str, ...], number: int, dice: random.Random) -> tuple[An
         if "INTEGER" in column:
             cells.append(dice.randrange(1000))
         else:
-            cells.append(round(dice.uniform(0, 9), 2) if "DOUBLE" in column else dice.choice(_WORDS))
+            cells.append(round(dice.uniform(0, 9), 2) if "DOUBLE" in column else dice.choice(CHANCE_WORDS))
     return tuple(cells)

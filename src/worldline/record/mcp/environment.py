@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from worldline.domains.mcp.state import CommandServer, McpState
 from worldline.domains.terminal.state import DEFAULT_CLOCK
 from worldline.errors import SessionError
+from worldline.record.entered import Entered
 from worldline.record.mcp.answers import observation
 from worldline.record.mcp.client import Conversation, Reply
 from worldline.record.mcp.hub import Hub
@@ -29,7 +29,7 @@ def declared_servers(world: WorldSpec, around: Surroundings) -> McpState:
     return state
 
 
-class McpEnvironment:
+class McpEnvironment(Entered):
     """The servers of a world, for real. Use it as a context manager, in one thread.
 
     Args:
@@ -54,15 +54,6 @@ class McpEnvironment:
         self.ended = False
         self.about: dict[str, JsonDict] = {}
         """What each server says of itself: `name`, `version`, `title`."""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def start(self) -> None:
         """Start the servers and shake hands with each.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from types import TracebackType
-from typing import Self
 
 from worldline.domains.search import DocumentSpec, SearchState
 from worldline.kernels.search.ranking import Hit, Ranking
 from worldline.kernels.search.tools import answer
+from worldline.record.entered import Entered
 from worldline.record.sandbox import Surroundings
 from worldline.record.search.corpus import Corpus, open_corpus
 from worldline.types import Action, Observation, WorldSpec
@@ -17,7 +16,7 @@ from worldline.types import Action, Observation, WorldSpec
 __all__ = ["SearchEnvironment"]
 
 
-class SearchEnvironment:
+class SearchEnvironment(Entered):
     """A search engine, its pages and the agent's notebook; satisfies :class:`worldline.record.environment.Environment`.
 
     Args:
@@ -67,12 +66,3 @@ class SearchEnvironment:
         """Let go of the collection."""
         self._corpus = None
         self.ended = True
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

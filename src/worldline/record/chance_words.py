@@ -1,0 +1,9 @@
+"""Words that undeclared things are made of."""
+
+from __future__ import annotations
+
+__all__ = ["CHANCE_WORDS"]
+
+CHANCE_WORDS = tuple(
+    ["amber", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbor", "indigo", "juniper", "kelp", "onyx"]
+)
