@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["CHANCE_WORDS"]
 
-CHANCE_WORDS = tuple(
-    ["amber", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbor", "indigo", "juniper", "kelp", "onyx"]
+CHANCE_WORDS = (
+    *("amber", "basalt", "cedar", "delta", "ember", "fjord"),
+    *("garnet", "harbor", "indigo", "juniper", "kelp", "onyx"),
 )
