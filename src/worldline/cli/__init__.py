@@ -24,6 +24,7 @@ _COMMANDS = {
     "models": "worldline.cli.models:models",
     "play": "worldline.cli.play:play",
     "record": "worldline.cli.record:record",
+    "train": "worldline.cli.train:train",
     "world": "worldline.cli.world:world",
 }
 

@@ -55,7 +55,7 @@ def byte_tokenizer() -> Any:
     Raises:
         MissingExtraError: Transformers is not installed.
     """
-    transformers = require_extra("transformers", "train")
+    transformers: Any = require_extra("transformers", "train")
     tokenizers = require_extra("tokenizers", "train")
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     inner = tokenizers.Tokenizer(tokenizers.models.BPE({char: id for id, char in enumerate(alphabet)}, []))
@@ -82,7 +82,7 @@ def load_tokenizer(recipe: ModelRecipe, folder: Path | None = None) -> Any:
     """
     if folder is None and recipe.scratch is not None:
         return byte_tokenizer()
-    transformers = require_extra("transformers", "train")
+    transformers: Any = require_extra("transformers", "train")
     path, where = _place(recipe, folder)
     with boundary(ConfigError, f"loading the tokenizer of {path}", OSError, ValueError, RuntimeError, KeyError):
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), **where)
@@ -105,8 +105,8 @@ def load_model(recipe: Recipe, tokenizer: Any, folder: Path | None = None, seed:
         ConfigError: There is no such model, or it cannot be loaded.
         MissingExtraError: PyTorch or Transformers is not installed.
     """
-    torch = require_extra("torch", "train")
-    transformers = require_extra("transformers", "train")
+    torch: Any = require_extra("torch", "train")
+    transformers: Any = require_extra("transformers", "train")
     if folder is None and recipe.model.scratch is not None:
         torch.manual_seed(recipe.seed if seed is None else seed)
         return _scratch(recipe.model.scratch, tokenizer, recipe.context, transformers)
@@ -155,7 +155,7 @@ def save_model(model: Any, tokenizer: Any, folder: Path, *, reasoning: bool = Fa
     Raises:
         StorageError: It cannot be written.
     """
-    foreign = (OSError, RuntimeError, *_safetensors_error())
+    foreign = (OSError, RuntimeError, _safetensors_error())
     with boundary(StorageError, f"writing {folder}", *foreign):
         folder.mkdir(parents=True, exist_ok=True)
         whole = model
@@ -199,5 +199,6 @@ def _place(recipe: ModelRecipe, folder: Path | None) -> tuple[Path, dict[str, An
     return stored.path, where
 
 
-def _safetensors_error() -> tuple[type[Exception], ...]:
-    return (require_extra("safetensors", "train").SafetensorError,)
+def _safetensors_error() -> type[Exception]:
+    error: type[Exception] = require_extra("safetensors", "train").SafetensorError
+    return error

@@ -15,6 +15,7 @@ from worldline.types import Frozen, JsonDict
 from worldline.worlds.marked_yaml import Key, MarkedYaml, MarkedYamlError, parse_marked
 
 __all__ = [
+    "AnyStageRecipe",
     "DataRecipe",
     "EvaluationRecipe",
     "LoraRecipe",
@@ -89,29 +90,33 @@ class OptimiserRecipe(Frozen):
     max_grad_norm: Annotated[float, Field(gt=0)] = 1.0
 
 
-class StageRecipe(Frozen):
-    """One stage."""
+class AnyStageRecipe(Frozen):
+    """What all stages have in common."""
 
     set: Path | None = None
     """Folder of `worldline data build`; none: built from `data` of the recipe."""
     epochs: Annotated[float, Field(gt=0)] = 1.0
     steps: _Count | None = None
     """Optimiser steps; goes before `epochs`."""
-    batch: _Count = 1
-    """Rows on each device at a time."""
-    accumulation: _Count = 8
+    accumulation: _Count = 1
     """Batches in a step."""
     optimiser: OptimiserRecipe = OptimiserRecipe()
-    windows: bool = False
-    """Rows longer than the context give several rows of whole turns, instead of their last turns alone."""
     log_every: _Count = 10
     save_every: _Count = 100
 
 
-class RlRecipe(StageRecipe):
+class StageRecipe(AnyStageRecipe):
+    """Continued pre-training or fine-tuning."""
+
+    batch: _Count = 1
+    """Rows on each device at a time."""
+    windows: bool = False
+    """Rows longer than the context give several rows of whole turns, instead of their last turns alone."""
+
+
+class RlRecipe(AnyStageRecipe):
     """GSPO: groups of answers to one prompt, importance sampled and clipped as whole sequences."""
 
-    accumulation: _Count = 1
     group: Annotated[int, Field(ge=2)] = 8
     """Answers to each prompt."""
     prompts: _Count = 1
@@ -126,10 +131,16 @@ class RlRecipe(StageRecipe):
     """Longest answer in tokens; the prompt gets the rest of the context."""
     reward: RewardOptions = RewardOptions()
 
+    @model_validator(mode="after")
+    def _even(self) -> RlRecipe:
+        if self.group * self.prompts % self.accumulation:
+            raise ValueError("accumulation must divide group x prompts")
+        return self
+
     @property
-    def in_step(self) -> int:
-        """Answers in a step."""
-        return self.group * self.prompts
+    def batch(self) -> int:
+        """Answers on each device at a time."""
+        return self.group * self.prompts // self.accumulation
 
 
 class DataRecipe(Frozen):
@@ -177,6 +188,8 @@ class Recipe(Frozen):
     """Tokens of a row, prompt and answer together."""
     seed: int = 0
     threads: _Count | None = None
+    autocast: bool = False
+    """Compute in bfloat16 where that is safe."""
     reasoning: bool = False
     """Whether SFT learns the rows' reasoning as well, in `<think>`."""
     lora: LoraRecipe | None = None
@@ -192,15 +205,17 @@ class Recipe(Frozen):
     def _room(self) -> Recipe:
         if self.rl is not None and self.rl.answer >= self.context:
             raise ValueError("rl.answer leaves no room for a prompt in the context")
+        if self.evaluation.max_tokens >= self.context:
+            raise ValueError("evaluation.max_tokens leaves no room for a prompt in the context")
         return self
 
-    def stage(self, stage: Stage) -> StageRecipe:
+    def stage(self, stage: Stage) -> AnyStageRecipe:
         """Return the settings of a stage.
 
         Raises:
             ConfigError: The recipe has none.
         """
-        found: StageRecipe | None = getattr(self, stage)
+        found: AnyStageRecipe | None = getattr(self, stage)
         if found is None:
             raise ConfigError(f"the recipe {self.name} has no stage {stage}", hint=f"add a key {stage}:")
         return found

@@ -1,0 +1,112 @@
+"""What a stage learns from: its set, or one built as its recipe says; and held-out rows to measure the loss on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+from worldline.bench.rules.generating import rules_of
+from worldline.data.building import BuildReport, DataOptions, build_rows
+from worldline.data.rows import Stage, TrainingRow
+from worldline.data.sets import read_rows
+from worldline.errors import ConfigError
+from worldline.formats import read_trajectories
+from worldline.recordings import path as recording_path
+from worldline.train.recipe import Recipe
+from worldline.types import JsonDict, Source, Trajectory
+
+__all__ = ["held_out_rows", "observed_only", "stage_rows"]
+
+
+def stage_rows(recipe: Recipe, stage: Stage, seed: int | None = None, *, mask: bool | None = None) -> list[TrainingRow]:
+    """Return the rows of a stage.
+
+    Args:
+        recipe: The recipe.
+        stage: Which stage.
+        seed: Of the set that is built; default the recipe's.
+        mask: Whether a set that is built for CPT is masked; default as the recipe says.
+
+    Raises:
+        ConfigError: There are none, they are of another stage, or simulated and that was not asked for.
+        FormatError: A set cannot be read.
+    """
+    named = recipe.stage(stage).set
+    if named is not None:
+        if mask is False and stage == "cpt":
+            raise ConfigError(f"{named} was built with its mask", hint="take out cpt.set, to have sets built")
+        rows = read_rows(named)
+        where = str(named)
+    else:
+        rows = _built(_train(recipe), recipe, stage, recipe.seed if seed is None else seed, mask)
+        where = "the data of the recipe"
+    found = list(observed_only(rows, allow=recipe.data.allow_simulated, where=where))
+    wrong = next((row for row in found if row.stage != stage), None)
+    if wrong is not None:
+        raise ConfigError(f"{where} holds rows of {wrong.stage}, not of {stage}")
+    if not found:
+        raise ConfigError(f"{where} gives no row of {stage}", hint="worldline data build reports why")
+    return found
+
+
+def held_out_rows(recipe: Recipe, stage: Stage) -> list[TrainingRow]:
+    """Return rows of the evaluation's split, laid out as the stage's, all families and nothing masked."""
+    how = recipe.evaluation
+    held_out = read_trajectories(recording_path(how.domain, how.split))
+    options = DataOptions(
+        stage=stage,
+        seed=recipe.seed,
+        pool="all",
+        mask=False,
+        state_change=recipe.data.state_change,
+        prompts=recipe.data.prompts,
+    )
+    rows = build_rows(held_out, options, BuildReport(), checks=_rules if stage == "rl" else None)
+    return list(itertools.islice(rows, how.rows))
+
+
+def observed_only(rows: Iterable[TrainingRow], *, allow: bool, where: str) -> Iterator[TrainingRow]:
+    """Pass rows on, and refuse simulated ones unless they are allowed.
+
+    Raises:
+        ConfigError: A row is simulated.
+    """
+    for row in rows:
+        if row.source is not Source.OBSERVED and not allow:
+            raise ConfigError(
+                f"{where} holds simulated rows", hint="set data.allow_simulated: true to learn from them as well"
+            )
+        yield row
+
+
+def _train(recipe: Recipe) -> Iterator[Trajectory]:
+    for domain in recipe.data.real:
+        yield from itertools.islice(read_trajectories(recording_path(domain, "train")), recipe.data.limit)
+    for source in recipe.data.sources:
+        yield from itertools.islice(read_trajectories(source), recipe.data.limit)
+
+
+def _rules(trajectory: Trajectory) -> dict[int, list[JsonDict]]:
+    """Rule checks of a trajectory by position, for the reward."""
+    found: dict[int, list[JsonDict]] = {}
+    for rule in rules_of(trajectory):
+        if not rule.variation:
+            found.setdefault(rule.turn - 1, []).append(rule.model_dump(mode="json"))
+    return found
+
+
+def _built(
+    trajectories: Iterable[Trajectory], recipe: Recipe, stage: Stage, seed: int, mask: bool | None
+) -> Iterator[TrainingRow]:
+    data = recipe.data
+    options = DataOptions(
+        stage=stage,
+        seed=seed,
+        pool=data.pool,
+        mask=data.mask if mask is None else mask,
+        transitions=data.transitions,
+        state_change=data.state_change,
+        allow_simulated=data.allow_simulated,
+        prompts=data.prompts,
+    )
+    return build_rows(trajectories, options, BuildReport(), checks=_rules if stage == "rl" else None)

@@ -1,0 +1,262 @@
+"""Running a stage: from a recipe to a folder with the model, its curve, its checkpoints, and what became of it.
+
+The folder holds `recipe.json`, `curve.jsonl`, `checkpoints/`, and when the stage is done `model/` (a Hugging Face
+folder, with the adapter beside the weights) and `result.json`. A run that was interrupted goes on at its last
+checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from worldline import __version__
+from worldline.data.rows import Stage, TrainingRow
+from worldline.errors import ConfigError, StorageError, boundary, require_extra
+from worldline.train.guarding import NotFiniteError, Watch, last_checkpoint, read_curve
+from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model, with_lora
+from worldline.train.recipe import Recipe
+from worldline.types import Frozen, JsonDict, content_id
+
+__all__ = ["MODEL", "RESULT", "Run", "StageResult", "read_result", "run_stage"]
+
+MODEL, RESULT = "model", "result.json"
+_RECIPE, _CHECKPOINTS, _LAST_GOOD = "recipe.json", "checkpoints", "last-good"
+
+
+class StageResult(Frozen):
+    """What a stage did."""
+
+    stage: Stage
+    recipe: str
+    seed: int
+    steps: int
+    rows: int
+    """Rows that were trained on, as laid out for the context."""
+    tokens: int
+    """Tokens of these rows; for RL, of the prompts."""
+    learned: int
+    """Tokens of these that count in the loss; for RL, 0."""
+    fitting: JsonDict
+    """What fitting into the context did."""
+    parameters: int
+    trained_parameters: int
+    seconds: float
+    """Of the last uninterrupted stretch."""
+    loss: float | None
+    """The last that was logged."""
+    held_out: JsonDict
+    """The last measurement on held-out rows."""
+    made_by: str = f"worldline {__version__}"
+
+
+@dataclass(slots=True)
+class Run:
+    """A stage that is being run; what the stages' own trainers are built from."""
+
+    recipe: Recipe
+    stage: Stage
+    out: Path
+    seed: int
+    tokenizer: Any
+    model: Any
+    rows: list[TrainingRow]
+    held_out: list[TrainingRow]
+    watch: Watch | None
+    checkpoint: Path | None
+    evaluate: Callable[[Path], JsonDict] | None = None
+    rows_used: int = 0
+    tokens: int = 0
+    learned: int = 0
+    fitting: JsonDict | None = None
+
+    @property
+    def token_source(self) -> HuggingFaceTokens:
+        """The tokenizer, as rows are encoded with it."""
+        return HuggingFaceTokens(self.tokenizer)
+
+    @property
+    def start(self) -> int:
+        """Step that training goes on from."""
+        return 0 if self.checkpoint is None else int(self.checkpoint.name.rpartition("-")[2])
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments that all trainers have in common."""
+        how, torch = self.recipe.stage(self.stage), require_extra("torch", "train")
+        optimiser, every = how.optimiser, self.recipe.evaluation.every
+        measured = bool(self.held_out) and every is not None
+        return {
+            "output_dir": str(self.out / _CHECKPOINTS),
+            "seed": self.seed,
+            "data_seed": self.seed,
+            "per_device_train_batch_size": how.batch,  # type: ignore[attr-defined]
+            "gradient_accumulation_steps": how.accumulation,
+            "num_train_epochs": how.epochs,
+            "max_steps": how.steps or -1,
+            "learning_rate": optimiser.learning_rate,
+            "weight_decay": optimiser.weight_decay,
+            "adam_beta1": optimiser.beta1,
+            "adam_beta2": optimiser.beta2,
+            "warmup_steps": optimiser.warmup,
+            "lr_scheduler_type": optimiser.schedule,
+            "max_grad_norm": optimiser.max_grad_norm,
+            "logging_steps": how.log_every,
+            "logging_nan_inf_filter": False,
+            "save_strategy": "steps",
+            "save_steps": how.save_every,
+            "save_total_limit": 2,
+            "eval_strategy": "steps" if measured else "no",
+            **({"eval_steps": every} if measured else {}),
+            "use_cpu": not torch.cuda.is_available(),
+            "bf16": self.recipe.autocast,
+            "report_to": list(self.recipe.trackers) or "none",
+            "disable_tqdm": True,
+            "remove_unused_columns": False,
+            "dataloader_pin_memory": torch.cuda.is_available(),
+        }
+
+
+def run_stage(
+    recipe: Recipe,
+    stage: Stage,
+    out: Path,
+    rows: list[TrainingRow],
+    trainer: Callable[[Run], Any],
+    *,
+    held_out: list[TrainingRow] | None = None,
+    start: Path | None = None,
+    resume: bool = False,
+    seed: int | None = None,
+    watch: Watch | None = None,
+    evaluate: Callable[[Path], JsonDict] | None = None,
+) -> StageResult:
+    """Run a stage, or go on with it.
+
+    Args:
+        recipe: The recipe.
+        stage: Which stage.
+        out: The stage's folder.
+        rows: What is learned.
+        trainer: Builds the trainer.
+        held_out: Rows to measure on every `evaluation.every` steps.
+        start: Model folder to start from; default the recipe's model.
+        resume: Go on where an earlier run of the same recipe stopped; one that is done is not done again.
+        seed: In place of the recipe's.
+        watch: Called with every record of the curve.
+        evaluate: Measures a model folder; called beside the held-out loss where `evaluation.generate` is set.
+
+    Raises:
+        ConfigError: The folder holds another run, or one that should be resumed.
+        MissingExtraError: A library is missing.
+        ModelError: The loss or a gradient is not finite; the last good state lies in `last-good/`.
+        StorageError: Something cannot be written; earlier checkpoints stay.
+    """
+    seed = recipe.seed if seed is None else seed
+    first = os.environ.get("RANK", "0") == "0"
+    if first:
+        _claim(recipe, stage, out, resume, seed, start)
+    done = read_result(out)
+    if done is not None:
+        return done
+    torch = require_extra("torch", "train")
+    if recipe.threads is not None:
+        torch.set_num_threads(recipe.threads)
+    tokenizer = load_tokenizer(recipe.model, start)
+    model = load_model(recipe, tokenizer, start, seed)
+    if recipe.lora is not None:
+        torch.manual_seed(seed)
+        model = with_lora(model, recipe.lora)
+    checkpoint = last_checkpoint(out / _CHECKPOINTS)
+    run = Run(recipe, stage, out, seed, tokenizer, model, rows, held_out or [], watch, checkpoint, evaluate)
+    _quieten()
+    made = trainer(run)
+    began = time.monotonic()
+    _train(made, run)
+    result = _result(run, made, time.monotonic() - began)
+    if first:
+        save_model(model, tokenizer, out / MODEL, reasoning=stage == "sft" and recipe.reasoning)
+        _write(out / RESULT, result.model_dump(mode="json"))
+    return result
+
+
+def read_result(out: Path) -> StageResult | None:
+    """Read what a stage did; None while it is not done."""
+    path = out / RESULT
+    if not path.is_file():
+        return None
+    with boundary(ConfigError, f"reading {path}", OSError, ValueError):
+        return StageResult.model_validate_json(path.read_text(encoding="utf-8"))
+
+
+def _quieten() -> None:
+    """The curve and `watch` tell the progress; bars of the libraries' own would stand in between."""
+    require_extra("transformers", "train").utils.logging.disable_progress_bar()
+
+
+def _train(trainer: Any, run: Run) -> None:
+    printer = require_extra("transformers", "train").trainer_callback.PrinterCallback
+    trainer.remove_callback(printer)
+    try:
+        trainer.train(resume_from_checkpoint=str(run.checkpoint) if run.checkpoint else None)
+    except NotFiniteError as exc:
+        # no weight was changed by what is not finite, so what is there now is the last good state
+        folder = run.out / _LAST_GOOD
+        save_model(run.model, run.tokenizer, folder)
+        exc.hint = f"the last good state is {folder}; lower the learning rate"
+        raise
+
+
+def _claim(recipe: Recipe, stage: Stage, out: Path, resume: bool, seed: int, start: Path | None) -> None:
+    """Take a folder for a run, or find that it holds this very run."""
+    whole = recipe.as_record()
+    kept = {name: value for name, value in whole.items() if name not in ("cpt", "sft", "rl", "threads", "trackers")}
+    record = {**kept, stage: whole.get(stage), "seed": seed, "stage": stage, "start": str(start) if start else None}
+    path = out / _RECIPE
+    if path.is_file():
+        with boundary(ConfigError, f"reading {path}", OSError, ValueError):
+            before = json.loads(path.read_text(encoding="utf-8"))
+        if not resume:
+            raise ConfigError(f"{out} holds a run already", hint="go on with --resume, or choose another --out")
+        if content_id(before) != content_id(record):
+            raise ConfigError(f"{out} holds the run of another recipe", hint="choose another --out")
+        return
+    if out.is_dir() and any(out.iterdir()):
+        raise ConfigError(f"{out} is not empty", hint="choose another --out")
+    _write(path, record)
+
+
+def _result(run: Run, trainer: Any, seconds: float) -> StageResult:
+    curve = read_curve(run.out)
+    weights = list(run.model.parameters())
+    measured: JsonDict = next((r for r in reversed(curve) if any(name.startswith("eval_") for name in r)), {})
+    return StageResult(
+        stage=run.stage,
+        recipe=run.recipe.name,
+        seed=run.seed,
+        steps=int(trainer.state.global_step),
+        rows=run.rows_used,
+        tokens=run.tokens,
+        learned=run.learned,
+        fitting=run.fitting or {},
+        parameters=sum(weight.numel() for weight in weights),
+        trained_parameters=sum(weight.numel() for weight in weights if weight.requires_grad),
+        seconds=round(seconds, 1),
+        loss=next((r["loss"] for r in reversed(curve) if r.get("loss") is not None), None),
+        held_out={name: value for name, value in measured.items() if name.startswith("eval_")},
+    )
+
+
+def _write(path: Path, value: JsonDict) -> None:
+    """Write JSON whole or not at all."""
+    with boundary(StorageError, f"writing {path}", OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        shutil.move(part, path)
