@@ -69,6 +69,11 @@ def test_infer_then_judge_as_commands_of_their_own(tmp_path: Path, data: Path) -
         assert judged.returncode == 0, judged.stderr
         assert "6 judgements (6 now)" in judged.stderr
         assert len(thread.server.requests) == 9
+    # The same judge at another address has judged them already.
+    with ServerThread(answer) as moved:
+        judge = ["--judge", f"{moved.url}#judge", "--repeats", "2"]
+        again = worldline("bench", "agentworld", "judge", "--out", out, *judge, home=tmp_path)
+        assert "6 judgements (0 now)" in again.stderr and not moved.server.requests
 
 
 def choose_the_longer(request: Request) -> Reply:

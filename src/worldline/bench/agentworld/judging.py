@@ -183,7 +183,7 @@ def judgement_key(
         {
             "generation": generation.key,
             "other": other.key if other is not None else None,
-            "judge": getattr(judge.model, "cache_identity", None) or {"name": judge.name},
+            "judge": _identity(judge),
             "mode": mode,
             "prompts": prompts.version(row.domain, mode),
             "sampling": asdict(judge.effective_sampling()),
@@ -192,6 +192,12 @@ def judgement_key(
         },
         length=32,
     )
+
+
+def _identity(judge: Judge) -> JsonDict:
+    """What tells a judge from another; not its address, so that a server may move to another port."""
+    known: JsonDict = getattr(judge.model, "cache_identity", None) or {"name": judge.name}
+    return {name: value for name, value in known.items() if name != "base_url"}
 
 
 async def judge_generation(
