@@ -72,6 +72,10 @@ class JudgedRubric:
         room = asyncio.Semaphore(self.concurrency)
         return list(await asyncio.gather(*(self._one(judge, room, *each) for each in asked)))
 
+    async def aclose(self) -> None:
+        """Close the judge's connections; it opens new ones when it is asked again."""
+        await (self.judge.model if isinstance(self.judge, Judge) else self.judge).aclose()
+
     async def _one(self, judge: Judge, room: asyncio.Semaphore, moment: Moment, answer: Answer) -> Rubric:
         if answer.observation is None:
             return Rubric({}, failure=answer.failure)

@@ -65,6 +65,9 @@ class RubricSource(Protocol):
     async def score(self, asked: Sequence[tuple[Moment, Answer]]) -> list[Rubric]:
         """Score answers, in their order. Failures of a judge are no exceptions: such a rubric has no scores."""
 
+    async def aclose(self) -> None:
+        """Free connections."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -170,6 +173,8 @@ class RewardFunction:
         """Free the kernels that are held, and end the judge's thread."""
         self.cache.close()
         if self._loop is not None:
+            if self.judge is not None:
+                self._loop[1].call(self.judge.aclose)
             self._loop[0].close()
             self._loop = None
 
