@@ -1,0 +1,212 @@
+"""Training, as far as it needs no PyTorch: cards, curves, checkpoints, refusals, sums, and the command's errors."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from train_tokens import FakeTokens, chat
+
+from worldline.cli import cli
+from worldline.data.sets import write_rows
+from worldline.errors import ConfigError
+from worldline.models.base import ModelAnswer
+from worldline.train.ablation import CELLS, CellScore, run_ablation, summed
+from worldline.train.card import model_card
+from worldline.train.evaluation import FittedModel
+from worldline.train.guarding import COMPLETE, CURVE, last_checkpoint, read_curve
+from worldline.train.material import held_out_rows, observed_only, stage_rows
+from worldline.train.recipe import parse_recipe
+from worldline.train.stage import RESULT, StageResult, read_result, run_stage
+from worldline.train.tokens import Encoder
+from worldline.types import Source, Usage
+
+SMALL = "name: small\nmodel:\n  scratch: {hidden: 32}\ncontext: 512\n"
+
+
+def result(stage="cpt", **more):
+    values = {
+        "recipe": "small",
+        "seed": 3,
+        "steps": 1200,
+        "rows": 40,
+        "tokens": 5000,
+        "learned": 1234,
+        "fitting": {"truncated": 2, "dropped_turns": 7, "too_long": ["x"]},
+        "parameters": 1_000_000,
+        "trained_parameters": 1_000_000,
+        "seconds": 90.0,
+        "loss": 1.25,
+        "held_out": {"eval_loss": 1.5},
+    }
+    return StageResult(stage=stage, **{**values, **more})
+
+
+def test_a_card_tells_what_was_measured_and_nothing_else():
+    recipe = parse_recipe(SMALL)
+    score = {"name": "after", "n": 80, "exact": 0.25, "exact_ci": (0.125, 0.375), "rouge_l": 0.5, "failures": 3}
+    card = model_card(recipe, [result(), result("rl", learned=0, held_out={})], [{**score, "error_agreement": None}])
+    assert "| continued pre-training on recorded transitions | 1,200 | 40 | 5,000 | 1,234 |" in card
+    assert "| 1.2500 | 1.5000 | 3 | 1.5 |" in card and "by reward" in card
+    assert "| after | 80 | 0.250 | 0.125 to 0.375 | - | 0.500 | 3 |" in card
+    assert "2 rows lost 7 early turns to the context of 512 tokens, 1 did not fit at all" in card
+    assert "No answers were measured" in model_card(recipe, [result()])
+    with pytest.raises(ValueError, match="at least one stage"):
+        model_card(recipe, [])
+
+
+def test_only_whole_checkpoints_count(tmp_path):
+    for step in (9, 10, 100):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    assert last_checkpoint(tmp_path) is None
+    (tmp_path / "checkpoint-9" / COMPLETE).touch()
+    (tmp_path / "checkpoint-10" / COMPLETE).touch()
+    assert last_checkpoint(tmp_path).name == "checkpoint-10"
+
+
+def test_a_curve_whose_last_line_was_cut_off_is_read_up_to_it(tmp_path):
+    assert read_curve(tmp_path) == []
+    (tmp_path / CURVE).write_text('{"step": 1, "loss": 2.0}\n{"step": 2, "lo')
+    assert read_curve(tmp_path) == [{"step": 1, "loss": 2.0}]
+
+
+def test_simulated_rows_are_refused_unless_asked_for(tmp_path):
+    rows = [chat(("a", "b")), chat(("c", "d"), source=Source.SIMULATED)]
+    write_rows(tmp_path / "set", rows)
+    text = f"{SMALL}cpt: {{set: {tmp_path / 'set'}}}\n"
+    with pytest.raises(ConfigError, match="simulated") as caught:
+        stage_rows(parse_recipe(text), "cpt")
+    assert "allow_simulated" in caught.value.hint
+    assert len(stage_rows(parse_recipe(f"{text}data: {{allow_simulated: true}}\n"), "cpt")) == 2
+    assert list(observed_only(rows[:1], allow=False, where="x")) == rows[:1]
+
+
+def test_a_set_of_another_stage_or_without_rows_is_refused(tmp_path):
+    write_rows(tmp_path / "set", [chat(("a", "b"), stage="sft")])
+    write_rows(tmp_path / "empty", [])
+    text = f"{SMALL}cpt: {{set: {tmp_path / 'set'}}}\nsft: {{set: {tmp_path / 'empty'}}}\n"
+    with pytest.raises(ConfigError, match="holds rows of sft, not of cpt"):
+        stage_rows(parse_recipe(text), "cpt")
+    with pytest.raises(ConfigError, match="gives no row of sft"):
+        stage_rows(parse_recipe(text), "sft")
+    with pytest.raises(ConfigError, match="was built with its mask"):
+        stage_rows(parse_recipe(text), "cpt", mask=False)
+
+
+def test_sets_are_built_of_recordings_and_held_out_rows_are_others():
+    text = f"{SMALL}data: {{limit: 12, prompts: brief, pool: all}}\ncpt: {{}}\nrl: {{}}\nevaluation: {{rows: 3}}\n"
+    recipe = parse_recipe(text)
+    learned, held_out = stage_rows(recipe, "cpt"), held_out_rows(recipe, "cpt")
+    assert len(held_out) == 3 and learned
+    assert not {row.trajectory for row in learned} & {row.trajectory for row in held_out}
+    unmasked = stage_rows(recipe, "cpt", mask=False)
+    kept, whole = ([m.weight for row in rows for m in row.messages] for rows in (learned, unmasked))
+    assert sum(whole) > sum(kept)
+    assert all(row.truth is not None for row in held_out_rows(recipe, "rl"))
+
+
+def test_a_folder_that_holds_something_else_is_not_written_to(tmp_path):
+    recipe = parse_recipe(f"{SMALL}cpt: {{}}\n")
+
+    def never(run):
+        raise AssertionError("not reached")
+
+    (tmp_path / "mine.txt").write_text("x")
+    with pytest.raises(ConfigError, match="is not empty"):
+        run_stage(recipe, "cpt", tmp_path, [], never)
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / "recipe.json").write_text("{}")
+    with pytest.raises(ConfigError, match="holds a run already") as caught:
+        run_stage(recipe, "cpt", out, [], never)
+    assert "--resume" in caught.value.hint
+    with pytest.raises(ConfigError, match="of another recipe"):
+        run_stage(recipe, "cpt", out, [], never, resume=True)
+
+
+def test_results_are_read_back(tmp_path):
+    assert read_result(tmp_path) is None
+    (tmp_path / RESULT).write_text(result().model_dump_json())
+    assert read_result(tmp_path) == result()
+    (tmp_path / RESULT).write_text("{")
+    with pytest.raises(ConfigError, match="reading"):
+        read_result(tmp_path)
+
+
+def test_the_eight_ways_share_what_they_have_in_common():
+    names = ["base", "CPT", "SFT", "CPT+SFT", "CPT+RL", "SFT+RL", "CPT+SFT+RL", "CPT+SFT+RL, no mask"]
+    assert [cell.name for cell in CELLS] == names
+    assert len({cell.folder for cell in CELLS}) == 8
+    whole = CELLS[6]
+    assert whole.before().folder == CELLS[3].folder and CELLS[7].before().folder == "cpt-unmasked+sft"
+    assert CELLS[0].before() is None and CELLS[1].before().folder == "base"
+
+
+def test_seeds_are_summed_up_with_an_interval_over_families():
+    def score(cell, seed, *trials):
+        found = {"error_agreement": 0.5 + seed / 10, "rouge_l": 0.25, "failures": 1}
+        return CellScore(cell=cell, seed=seed, figures=found, trials=trials)
+
+    rows = summed(
+        [
+            score("base", 0, ("f", False), ("g", False)),
+            score("CPT", 0, ("f", True), ("g", False)),
+            score("base", 1, ("f", False), ("g", True)),
+            score("CPT", 1, ("f", True), ("g", True)),
+        ]
+    )
+    base, trained = rows
+    assert (base.cell, base.seeds, base.n, base.exact, base.by_seed) == ("base", (0, 1), 4, 0.25, (0.0, 0.5))
+    assert trained.exact == 0.75 and trained.exact_ci[0] == 0.5 and trained.exact_ci[1] == 1.0
+    assert trained.error_agreement == pytest.approx(0.55) and trained.failures == 2
+
+
+def test_an_ablation_goes_on_only_with_its_own_recipe(tmp_path):
+    text = f"{SMALL}cpt: {{}}\n"
+    with pytest.raises(ConfigError, match="no stage rl"):
+        run_ablation(parse_recipe(text), tmp_path, [0])
+    (tmp_path / "ablation.json").write_text(json.dumps({"name": "other"}))
+    with pytest.raises(ConfigError, match="ablation of another recipe"):
+        run_ablation(parse_recipe(text), tmp_path, [0], cells=CELLS[:2])
+
+
+async def test_prompts_are_fitted_as_in_training():
+    asked = []
+
+    class Model:
+        name = "m"
+
+        async def complete(self, messages, sampling=None):
+            asked.append([m["content"] for m in messages])
+            return ModelAnswer("x", None, "stop", Usage(), "m")
+
+        async def aclose(self):
+            asked.append("closed")
+
+    model = FittedModel(Model(), Encoder(FakeTokens(), 120))
+    turns = [("user", "q0"), ("assistant", "a" * 40), ("user", "q1"), ("assistant", "b" * 40), ("user", "q2")]
+    messages = [{"role": role, "content": text} for role, text in [("system", "sys"), *turns]]
+    await model.complete(messages)
+    await model.complete([messages[0], {"role": "user", "content": "z" * 200}])
+    await model.aclose()
+    assert asked == [["sys", "q1", "b" * 40, "q2"], ["sys", "z" * 200], "closed"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cpt", "--recipe", "no-such"], "unknown recipe"),
+        (["rl", "--recipe", "{recipe}"], "no stage rl"),
+        (["all", "--recipe", "{recipe}", "--cell", "XYZ"], "unknown row 'XYZ'"),
+    ],
+)
+def test_the_command_refuses_what_is_wrong(tmp_path, arguments, message):
+    (tmp_path / "r.yaml").write_text(f"{SMALL}cpt: {{}}\n")
+    filled = [argument.format(recipe=tmp_path / "r.yaml") for argument in arguments]
+    done = CliRunner().invoke(cli, ["train", *filled, "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, ConfigError) and message in done.exception.message
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_lists_recipes():
+    done = CliRunner().invoke(cli, ["train", "recipes"])
+    assert done.exit_code == 0 and "tiny-scratch\t" in done.output and "smollm2-135m\t" in done.output
