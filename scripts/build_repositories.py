@@ -4,7 +4,8 @@
     python3 -m pip download --no-deps --no-binary :all: -d SDISTS tinydb==4.8.1 ...
     python3 scripts/build_repositories.py SDISTS tinydb-4.8.1 ...
 
-Only sources, tests, settings, the licence and short texts are kept.
+Only sources, tests, settings, the licence and short texts are kept; addresses of package registries become those of an
+example host.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _DROPPED = re.compile(
     r"(?:docs?|\.github|examples?|benchmarks?|benchmark|bench|data|doc_templates|scripts|src/[\w.]+\.egg-info|[\w.]+\.egg-info)/.*|PKG-INFO"
 )
 _MOST = 250_000
+_REGISTRY = re.compile(
+    rb"(?:[\w-]+\.)*(?:py" rb"pi\.(?:org|io|python\.org)|py" rb"pip\.in|pythonhosted\.org|anaconda\.org)"
+)
 
 
 def pack(source: Path, target: Path) -> int:
@@ -47,6 +51,7 @@ def pack(source: Path, target: Path) -> int:
             data = old.extractfile(member).read()  # type: ignore[union-attr]
             if not licence and name.endswith((".json", ".yaml", ".yml")) and "/" not in name:
                 continue
+            data = _REGISTRY.sub(b"packages.example.org", data)
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data), 0o755 if member.mode & 0o100 else 0o644
             new.addfile(info, io.BytesIO(data))
