@@ -11,6 +11,7 @@ from worldline.domains import get_domain
 from worldline.domains.answers import CLOSE_TAG, OPEN_TAG
 from worldline.train.rewards import RewardOptions, reward_function
 from worldline.train.rewards.answer import read_answer
+from worldline.train.rewards.similarity import beyond
 
 HOLLOW = 15.0
 """No answer without knowledge of the truth gets more (of 25)."""
@@ -87,6 +88,22 @@ def test_copies_of_the_previous_observation_do_not_pay(told):
     for got, least in rewards(told, copied):
         if not got.rubric.exact:  # the same answer again, up to what is volatile
             assert got.reward < least and got.reward <= HOLLOW and got.rubric.copied
+
+
+def test_praise_beside_the_previous_observation_does_not_pay(told):
+    def copied(row, moment):
+        before, truth = moment.previous(), moment.truth.text
+        anew = before is not None and beyond(truth, before).strip()
+        return written(row, f"{before}\n{PRAISE}") if anew else None
+
+    for got, least in rewards(told, copied):
+        # it does tell the rows of a screen that stay as they were
+        assert got.reward < least and got.reward <= HOLLOW + 3
+
+
+def test_dumping_the_whole_prompt_does_not_pay(told):
+    for got, least in rewards(told, lambda row, moment: written(row, "\n".join(m.content for m in row.messages))):
+        assert got.reward < least
 
 
 def test_padding_costs_more_than_it_brings(told):

@@ -13,7 +13,8 @@ quality         completeness and conciseness: their harmonic mean
 ==============  ====================================================================================================
 
 An answer that repeats the action or the previous observation, and is nearer to that than to the truth, gets nothing for
-its content. Nothing is ever looked at but the block.
+its content. Where the truth repeats lines of the previous observation (a screen, a listing), three quarters of each
+share are about the lines that came anew. Nothing is ever looked at but the block.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from worldline.train.rewards.similarity import (
     agreement,
     alike,
     as_json,
+    beyond,
     completeness,
     masked,
     shape_alike,
@@ -55,6 +57,8 @@ _FLAG_COSTS = {
 }
 _FAULT_COST = 0.5
 _COPIED = 0.9
+_NEW = 0.75
+"""Share that the lines which came anew have in facts, looks and quality."""
 _CAP = 6000
 _SCREEN = (40, 120)
 
@@ -137,24 +141,36 @@ def _content(
     moment: Moment, observation: Observation, grounds: Grounds | None, structured: bool, *, copied: bool
 ) -> dict[str, float]:
     """Shares of the four dimensions that are about content, of an answer that is not the truth."""
+    if copied:
+        return dict.fromkeys(DIMENSIONS[1:], 0.0)
     outcome = _outcome(observation, moment.truth)
     told, truth = masked(observation.text, moment.truth)
-    given = words(f"{moment.action.render()}\n{canonical_json(moment.action.arguments)}")
-    fact = agreement(told, truth, given)
-    full, short = completeness(told, truth)
-    if structured:
-        fact = full = short = 1.0
-    if copied:
-        return {"factuality": 0.0, "consistency": 0.0, "realism": 0.0, "quality": 0.0}
+    fact, looks, quality = (1.0, 1.0, 1.0) if structured else _nearness(moment, told, truth)
+    previous = moment.previous()
+    if previous and not structured:
+        new = beyond(truth, previous)
+        if new != truth and new.strip():
+            # most of a screen or a listing stood there before, and to repeat that is no prediction
+            anew = _nearness(moment, beyond(told, previous), new)
+            whole = (fact, looks, quality)
+            fact, looks, quality = ((1 - _NEW) * old + _NEW * new for old, new in zip(whole, anew, strict=True))
     state = _state_share(moment, observation, grounds)
     names = _names_share(moment, told, truth, fact)
     shares = {
         "factuality": fact * (0.5 + 0.5 * outcome),
         "consistency": outcome * state * (0.25 + 0.75 * names),
-        "realism": (alike(told, truth) + shape_alike(told, truth)) / 2,
-        "quality": 2 * full * short / (full + short) if full + short else 0.0,
+        "realism": looks,
+        "quality": quality,
     }
     return {name: min(_NEARLY, share) for name, share in shares.items()}
+
+
+def _nearness(moment: Moment, told: str, truth: str) -> tuple[float, float, float]:
+    """Facts, looks and completeness of a text, each 0..1."""
+    given = words(f"{moment.action.render()}\n{canonical_json(moment.action.arguments)}")
+    full, short = completeness(told, truth)
+    quality = 2 * full * short / (full + short) if full + short else 0.0
+    return agreement(told, truth, given), (alike(told, truth) + shape_alike(told, truth)) / 2, quality
 
 
 def _outcome(observation: Observation, truth: Observation) -> float:
@@ -191,19 +207,23 @@ def _overlap(said: Counter[str], right: Counter[str]) -> float:
 
 
 def _is_copy(moment: Moment, observation: Observation) -> bool:
-    told = _plain(observation.text)
+    told, truth = _plain(observation.text), _plain(moment.truth.text)
     if not told:
         return False
-    to_truth = Indel.normalized_similarity(told, _plain(moment.truth.text))
-    action = moment.action
-    sources = [action.render(), action.text, action.command, canonical_json(action.arguments), moment.previous()]
+    action, previous = moment.action, moment.previous()
+    if previous and not beyond(observation.text, previous).strip() and beyond(moment.truth.text, previous).strip():
+        return True  # nothing is said that was not there, though something came anew
+    sources = [action.render(), action.text, action.command, canonical_json(action.arguments)]
     sources += [value for value in action.arguments.values() if isinstance(value, str)]
+    if previous and Indel.normalized_similarity(_plain(previous), truth) < _COPIED:
+        sources.append(previous)
+    to_truth = Indel.normalized_similarity(told, truth)
     for source in sources:
         if source:
             near = Indel.normalized_similarity(told, _plain(source))
             if near >= _COPIED and near > to_truth:
                 return True
-    return False
+    return bool(previous) and told == _plain(previous or "")
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,7 @@ from rapidfuzz.distance import Indel
 from worldline.domains.overlap import rouge_l
 from worldline.types import Observation, VolatileSpan
 
-__all__ = ["agreement", "alike", "as_json", "completeness", "masked", "shape_alike", "words"]
+__all__ = ["agreement", "alike", "as_json", "beyond", "completeness", "masked", "shape_alike", "words"]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _MOST_WORDS = 4000
@@ -66,6 +66,17 @@ def _line_mask(line: str, start: int, spans: list[VolatileSpan]) -> tuple[str, r
         position = span.end - start
     pieces.append(re.escape(line[position:]))
     return hidden + line[position:], re.compile("".join(pieces))
+
+
+def beyond(text: str, previous: str) -> str:
+    """Return the lines of a text that the previous observation does not hold, each as often as it is new."""
+    left, new = Counter(previous.split("\n")), []
+    for line in text.split("\n"):
+        if left[line]:
+            left[line] -= 1
+        else:
+            new.append(line)
+    return "\n".join(new)
 
 
 def agreement(predicted: str, truth: str, given: Counter[str]) -> float:
