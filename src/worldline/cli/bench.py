@@ -16,8 +16,8 @@ from rich.progress import Progress
 from worldline.cli.agentworld import agentworld
 from worldline.cli.agentworld_score import report
 from worldline.cli.bench_build import bench_build
-from worldline.cli.bench_learn import bench_learn
 from worldline.cli.bench_closed_loop import bench_closed_loop
+from worldline.cli.bench_learn import bench_learn
 from worldline.cli.bench_prompt import bench_prompt
 from worldline.cli.bench_screens import bench_screens
 from worldline.cli.judge_audit import judge_audit
