@@ -2,8 +2,12 @@
 
 import pytest
 
+from worldline.data.building import BuildReport, DataOptions, build_rows
+from worldline.data.layout import answer
 from worldline.data.rows import TrainingMessage, TrainingRow
 from worldline.errors import FormatError
+from worldline.formats import read_trajectories
+from worldline.recordings import path
 from worldline.train.rewards import RewardOptions, read_answer, read_moment, reward_function
 from worldline.train.rewards.moment import GroundsCache
 from worldline.train.rewards.rules import imagined, rule_part
@@ -154,4 +158,16 @@ def test_state_change_and_reward_are_scored_beside_the_observation():
     assert [one.rubric.scores["consistency"] for one in scored[:3]] == [5.0, 3.0, 1.0]
     assert scored[0].reward == 25 > scored[1].reward > scored[2].reward > 20
     assert scored[0].answer.flags == () and "text after the block" in scored[3].answer.flags
+    reward.close()
+
+
+def test_built_rows_ask_for_the_state_change_that_training_targets_tell():
+    source = next(iter(read_trajectories(path("terminal", "train"))))
+    (made,) = build_rows([source], DataOptions(stage="rl", pool="all", state_change=True), BuildReport())
+    assert made.target is not None and made.target["state_change"] is not None
+    reward = reward_function([made])
+    told = answer(source, made.turn, target=made.target).content
+    bare = answer(source, made.turn).content
+    right, without = reward.score([(made.id, told), (made.id, bare)])
+    assert right.reward == 25 and right.rubric.told == 1.0 and without.rubric.told == 0.0 and without.reward < 25
     reward.close()

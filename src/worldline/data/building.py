@@ -15,7 +15,7 @@ from worldline.data.filters import Kept, filtered, one_turn
 from worldline.data.layout import answer, conversation, prompt
 from worldline.data.masking import MaskSettings, TurnClass, classify, kept
 from worldline.data.overlap import Reference
-from worldline.data.reasoning import execute, in_words
+from worldline.data.reasoning import Executed, execute, in_words
 from worldline.data.rows import Stage, TrainingMessage, TrainingRow
 from worldline.errors import ConfigError
 from worldline.formats.base import is_evaluation_only
@@ -47,7 +47,7 @@ class DataOptions(Frozen):
     transitions: Annotated[float, Field(ge=0, le=1)] = 0.0
     """CPT: share of turns that are also told as state transitions, as far as a kernel can."""
     state_change: bool = False
-    """SFT: the target also tells what changed, and the reward where one is known."""
+    """SFT and RL: the target also tells what changed, and the reward where one is known."""
     allow_simulated: bool = False
     max_characters: Annotated[int, Field(ge=1000)] | None = None
     """Longest row; early turns are dropped whole, and it is noted."""
@@ -228,23 +228,30 @@ def _sft_rows(
         return
     number = one_turn(outcome, trajectory, options.seed)
     assert number is not None
+    turn = trajectory.turns[number]
+    done = _executed(trajectory, number)
+    if not done.true:
+        report.left_out["the kernel's answer is not the true one"] += 1
+        return
+    target = _target(turn, done) if options.state_change else None
+    reasoning = in_words(turn.action, done, f"{options.seed}:{trajectory.id}")
+    chat = (*prompt(trajectory, number, options.prompts), answer(trajectory, number, reasoning, target))
+    yield _row(trajectory, "sft", chat, turn=number, target=target, teacher="executed")
+
+
+def _executed(trajectory: Trajectory, number: int) -> Executed:
+    """Carry a trajectory out up to and with one of its turns."""
     kernel = build_kernel(trajectory.world)
     try:
         for turn in trajectory.turns[:number]:
             kernel.absorb(turn)
-        turn = trajectory.turns[number]
-        done = execute(kernel, turn)
+        return execute(kernel, trajectory.turns[number])
     finally:
         kernel.close()
-    if not done.true:
-        report.left_out["the kernel's answer is not the true one"] += 1
-        return
-    target: JsonDict | None = None
-    if options.state_change:
-        target = {"state_change": list(done.changed), "reward": turn.reward}
-    reasoning = in_words(turn.action, done, f"{options.seed}:{trajectory.id}")
-    chat = (*prompt(trajectory, number, options.prompts), answer(trajectory, number, reasoning, target))
-    yield _row(trajectory, "sft", chat, turn=number, target=target, teacher="executed")
+
+
+def _target(turn: Turn, done: Executed) -> JsonDict:
+    return {"state_change": list(done.changed), "reward": turn.reward}
 
 
 def _rl_rows(
@@ -256,6 +263,10 @@ def _rl_rows(
     assert number is not None
     turn = trajectory.turns[number]
     truth = turn.observation.model_dump(mode="json", exclude_defaults=True)
+    target: JsonDict | None = None
+    if options.state_change and trajectory.world.domain in KERNELS.names():
+        done = _executed(trajectory, number)
+        target = _target(turn, done) if done.true else None
     yield _row(
         trajectory,
         "rl",
@@ -263,6 +274,7 @@ def _rl_rows(
         turn=number,
         truth=truth,
         checks=tuple(found.get(number, ())),
+        target=target,
         extra={
             "world": trajectory.world.model_dump(mode="json", exclude_defaults=True),
             "action": turn.action.model_dump(mode="json", exclude_defaults=True),
