@@ -26,7 +26,7 @@ from pydantic import Field, model_validator
 from worldline.data.rows import TrainingRow
 from worldline.errors import ConfigError, FormatError
 from worldline.train.rewards.answer import Answer, read_answer
-from worldline.train.rewards.moment import GroundsCache, Moment, read_moment
+from worldline.train.rewards.moment import Grounds, GroundsCache, Moment, read_moment
 from worldline.train.rewards.rubric import DIMENSIONS, Rubric, executed_rubric
 from worldline.train.rewards.rules import Rules, rule_part
 from worldline.types import Frozen, JsonDict
@@ -181,7 +181,7 @@ class RewardFunction:
     def _rubrics(self, read: Sequence[tuple[Moment, Answer]]) -> list[Rubric]:
         if self.judge is not None:
             return self._portal().call(self.judge.score, read)
-        return [executed_rubric(moment, answer, self._grounds(moment)) for moment, answer in read]
+        return [executed_rubric(moment, answer, self._grounds(moment, answer)) for moment, answer in read]
 
     def _portal(self) -> BlockingPortal:
         """A thread with an event loop of its own, kept: a judge's connections live in one loop."""
@@ -190,15 +190,19 @@ class RewardFunction:
             self._loop = opened, opened.enter_context(start_blocking_portal())
         return self._loop[1]
 
-    def _grounds(self, moment: Moment) -> Any:
-        return self.cache.of(moment) if self.options.execute else None
+    def _grounds(self, moment: Moment, answer: Answer) -> Grounds | None:
+        """Of answers that need any: the truth and what cannot be read are settled without a kernel."""
+        if not self.options.execute or answer.observation is None:
+            return None
+        exact = moment.domain.compare(answer.observation, moment.truth).exact
+        return None if exact else self.cache.of(moment)
 
     def _mixed(self, asked: tuple[Moment, Answer], rubric: Rubric) -> Scored:
         moment, answer = asked
         how = self.options
         rules = Rules(None)
         if how.rule:
-            grounds = self._grounds(moment) if how.legality else None
+            grounds = self._grounds(moment, answer) if how.legality else None
             rules = rule_part(moment, answer, grounds, legality=how.legality, steps=how.steps)
         total = how.rubric + how.rule
         if answer.observation is None or rubric.failure is not None:
