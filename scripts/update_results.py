@@ -210,7 +210,7 @@ def closed_loops(out: Path) -> str:
         path = out / f"{domain}-closed-loop.json"
         where = ["--where", "closed=true"] if domain == "search" else []
         if not path.exists():
-            worldline("bench", "closed-loop", "--domain", domain, *where, "--json", str(path))
+            worldline("bench", "closed-loop", "--domain", domain, *where, "--sessions", "20", "--json", str(path))
         for row in load(path):
             verified = f"{percent(row['verified'])} ({row['probed']})"
             refused = f"{percent(row['simulated_errors'])}; {percent(row['real_errors'])}"
