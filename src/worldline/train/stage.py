@@ -168,6 +168,7 @@ def run_stage(
     torch = require_extra("torch", "train")
     if recipe.threads is not None:
         torch.set_num_threads(recipe.threads)
+    _quieten()
     tokenizer = load_tokenizer(recipe.model, start)
     model = load_model(recipe, tokenizer, start, seed)
     if recipe.lora is not None:
@@ -175,7 +176,6 @@ def run_stage(
         model = with_lora(model, recipe.lora)
     checkpoint = last_checkpoint(out / _CHECKPOINTS)
     run = Run(recipe, stage, out, seed, tokenizer, model, rows, held_out or [], watch, checkpoint, evaluate)
-    _quieten()
     made = trainer(run)
     began = time.monotonic()
     _train(made, run)
