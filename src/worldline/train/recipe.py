@@ -190,6 +190,8 @@ class Recipe(Frozen):
     threads: _Count | None = None
     autocast: bool = False
     """Compute in bfloat16 where that is safe."""
+    recompute: bool = False
+    """Compute activations anew instead of keeping them: less memory, more time."""
     reasoning: bool = False
     """Whether SFT learns the rows' reasoning as well, in `<think>`."""
     lora: LoraRecipe | None = None

@@ -116,6 +116,7 @@ class Run:
             **({"eval_steps": every} if measured else {}),
             "use_cpu": not torch.cuda.is_available(),
             "bf16": self.recipe.autocast,
+            "gradient_checkpointing": self.recipe.recompute,
             "report_to": list(self.recipe.trackers) or "none",
             "disable_tqdm": True,
             "remove_unused_columns": False,
