@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from worldline.cli.options import write_json
-from worldline.errors import ConfigError
+from worldline.errors import ConfigError, require_extra
 from worldline.types import JsonDict
 
 if TYPE_CHECKING:
@@ -243,6 +243,7 @@ def _judge(options: dict[str, Any]) -> ModelJudge:
     from worldline.models.base import Sampling
     from worldline.models.tokens import token_counter
 
+    require_extra("json_repair", "bench")  # asked for now, and not by the first answer that is broken
     sampling = Sampling(temperature=options["judge_temperature"], max_tokens=options["judge_max_tokens"])
     asked = Judge(
         _model(options, options["judge"], options["judge_price"]),

@@ -82,7 +82,8 @@ def judge_audit(
     Says whether it ranks the damaged text below the true one and takes points off the right dimension, how far it
     agrees with itself and with judge-free metrics, and gives what is wrong with it a name. Exits with 1 if anything is.
     """
-    require_extra("scipy", "bench")
+    for library in ("scipy", "json_repair"):
+        require_extra(library, "bench")
     from worldline.bench.agentworld.audit import audit_rows
     from worldline.bench.agentworld.audit_report import audit_report
     from worldline.bench.agentworld.judge_prompt import JudgePrompts
