@@ -99,7 +99,7 @@ def test_other_keys_of_an_action_are_kept(tmp_path: Path):
 def test_a_command_of_a_megabyte(tmp_path: Path):
     began = time.monotonic()
     done = play(tmp_path, actions("cat > f <<'E'\n" + "word " * 200_000 + "\nE", "wc -c f", ": " + "x" * 1_000_000))
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     assert records(done.stdout)[1]["stdout"] == "1000001 f\n"
 
 
@@ -155,7 +155,7 @@ def test_a_line_that_failed_is_no_turn_when_the_run_goes_on(tmp_path: Path):
 
 
 MISTAKES = {
-    "unknown domain": (["play", "nowhere"], "known: terminal"),
+    "unknown domain": (["play", "nowhere"], "known: code, database, mcp, search, swe, terminal"),
     "unknown engine": (["play", "terminal", "--engine", "nope"], "known: grounded, kernel"),
     "no model": (["play", "terminal", "--engine", "model"], "--model URL#NAME"),
     "no model name": (["play", "terminal", "--model", "http://127.0.0.1:1"], "URL#NAME"),

@@ -48,6 +48,7 @@ def test_a_conflict_shows_both_sides():
 
 @given(st.binary(max_size=300))
 def test_similarity_is_full_for_equal_files(data):
+    data = data.replace(b"\r", b"")  # git does not count the carriage returns of line ends
     assert similarity(data, data) == (60000 if data else 0)
 
 

@@ -10,7 +10,6 @@ import itertools
 import json
 import platform
 import random
-import resource
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from worldline import __version__
+from worldline.bench.peak import peak_memory_mib
 from worldline.formats import read_trajectories
 from worldline.memory import Memory
 from worldline.memory.reground import Substitution
@@ -185,7 +185,7 @@ def build_figures(
         trajectories=trajectories,
         seconds=building.seconds,
         cpu_seconds=cpu_seconds,
-        peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        peak_mib=peak_memory_mib(),
         disk_mib=sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20,
         added_seconds=added,
         seed=seed,
@@ -219,7 +219,7 @@ def query_figures(
             _timed("nearest", nearest, fresh),
             _timed("near", near, fresh),
         ]
-    return figures, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return figures, peak_memory_mib()
 
 
 _Query = tuple[Trajectory, Action, Footing]

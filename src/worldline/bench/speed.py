@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import statistics
 import tempfile
 import time
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from worldline.bench.peak import peak_memory_mib
 from worldline.engines import EngineOptions, EngineParts
 from worldline.errors import SessionError
 from worldline.sessions import EventStore, Session
@@ -166,7 +166,7 @@ def live_sessions(n: int = 1000, on_done: Callable[[], Any] | None = None) -> Li
     Run it in a process of its own: peak memory counts whatever the process did before.
     """
     asyncio.run(_live(n, on_done))
-    return LiveSessions(n=n, peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    return LiveSessions(n=n, peak_mib=peak_memory_mib())
 
 
 async def _live(n: int, on_done: Callable[[], Any] | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from worldline.errors import ModelError, StorageError, boundary, require_extra
 from worldline.types import JsonDict
 
-__all__ = ["COMPLETE", "CURVE", "Watch", "callbacks", "guarded", "last_checkpoint", "read_curve"]
+__all__ = ["COMPLETE", "CURVE", "NotFiniteError", "Watch", "callbacks", "guarded", "last_checkpoint", "read_curve"]
 
 Watch = Callable[[JsonDict], None]
 """Called with every record of the curve while training runs."""

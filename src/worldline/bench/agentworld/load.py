@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from worldline.bench.agentworld.pipeline import Limits, ModelJudge, Pipeline
 from worldline.bench.agentworld.records import DIMENSIONS
 from worldline.bench.agentworld.rows import RowIndex, index_rows
 from worldline.bench.agentworld.store import RunWriter
+from worldline.bench.peak import peak_memory_mib
 from worldline.formats.skeleton import plain_json
 from worldline.models.endpoint import EndpointModel
 from worldline.models.settings import ModelSettings
@@ -35,7 +35,6 @@ __all__ = [
     "SpeedReport",
     "Timing",
     "measure_speed",
-    "peak_memory_mib",
     "run_all",
     "serve",
     "slow_endpoint",
@@ -300,9 +299,3 @@ def run_all(data: Path, out: Path, concurrency: int) -> JsonDict:
             tally = asyncio.run(run(writer, index))
     seconds = time.perf_counter() - began
     return {**tally, "index_s": indexed, "seconds": seconds, "peak_mib": peak_memory_mib()}
-
-
-def peak_memory_mib() -> float:
-    """Most memory that this process had so far (resident set)."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024

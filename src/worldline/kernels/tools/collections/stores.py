@@ -37,6 +37,8 @@ class Store:
     """Whether a key that is not here does not exist."""
     number: int = 1
     """The next id's number."""
+    returned: frozenset[Key] = frozenset()
+    """Declared records that went and came again: their place is among those that came."""
 
     @classmethod
     def of(cls, name: str, spec: StoreSpec) -> Store:
@@ -57,10 +59,10 @@ class Store:
     def present(self) -> Iterator[Key]:
         """Keys of the records that are known, in the order they came."""
         for key in self.declared:
-            if not isinstance(self.changed.get(key), tuple):
+            if key not in self.returned and not isinstance(self.changed.get(key), tuple):
                 yield key
         for key, record in self.changed.items():
-            if key not in self.declared and not isinstance(record, tuple):
+            if (key not in self.declared or key in self.returned) and not isinstance(record, tuple):
                 yield key
 
     def records(self) -> list[Any]:
@@ -79,8 +81,11 @@ class Store:
     def put(self, key: Key, record: Any) -> Store:
         """Return a store with this record; one that was there keeps its place."""
         was_gone = isinstance(self.changed.get(key), tuple)
-        kept = {k: v for k, v in self.changed.items() if k != key} if was_gone else self.changed
-        return replace(self, changed={**kept, key: record})
+        if not was_gone:
+            return replace(self, changed={**self.changed, key: record})
+        kept = {k: v for k, v in self.changed.items() if k != key}
+        returned = self.returned | {key} if self.changed[key] == (_GONE,) else self.returned
+        return replace(self, changed={**kept, key: record}, returned=returned)
 
     def drop(self, key: Key) -> Store:
         """Return a store without the record."""
@@ -118,12 +123,15 @@ class Store:
         for key, found in self.changed.items():
             marked = isinstance(found, tuple)
             rows.append([list(key), marked, found[0] if marked else found])
-        return {"changed": rows, "closed": self.closed, "number": self.number}
+        returned = sorted((list(key) for key in self.returned), key=canonical_json)
+        return {"changed": rows, "closed": self.closed, "number": self.number, "returned": returned}
 
     def loaded(self, data: JsonDict) -> Store:
         """Return the store with what `dump` wrote down in place of its changes."""
         changed = {tuple(key): (value,) if marked else value for key, marked, value in data["changed"]}
-        return replace(self, changed=changed, closed=bool(data["closed"]), number=int(data["number"]))
+        returned = frozenset(tuple(key) for key in data["returned"])
+        closed, number = bool(data["closed"]), int(data["number"])
+        return replace(self, changed=changed, closed=closed, number=number, returned=returned)
 
     def describe(self, limit: int) -> JsonDict:
         """Return the first records for people."""
