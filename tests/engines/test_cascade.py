@@ -115,11 +115,13 @@ async def test_a_guess_that_was_right_more_often_than_the_model_is_kept():
 
 async def test_a_measured_model_takes_the_place_of_a_guess_that_says_nothing_where_something_is_said():
     model = ScriptedModel({"*": "<predicted_observation>\n0.5\n[exit code: 0]\n</predicted_observation>"})
-    for printed, lower, asked in ((95, 0.01, True), (40, 0.01, False), (95, 0.0, False)):
+    cases = ((95, 0.01, "proven", True), (40, 0.01, "proven", False), (95, 0.0, "proven", False))
+    for printed, lower, ask, asked in (*cases, (95, 0.0, "mute", True), (40, 0.0, "mute", False)):
         prints = {"*": Trust(n=100, exact=60, lower=0.5), "awk": Trust(n=100, exact=printed, lower=printed / 100)}
         before = measured(lower)
         calibration = before.model_copy(update={"trust": {**before.trust, "prints": prints}})
-        async with WORLD.session("grounded", memory=None, model=model, calibration=calibration) as session:
+        settings = {"memory": None, "model": model, "calibration": calibration, "ask": ask}
+        async with WORLD.session("grounded", **settings) as session:
             result = await session.step("awk 'BEGIN { print rand() }'")
             assert (result.origin == "generated", result.observation) == (asked, "0.5\n" if asked else "")
             # A guess that says something stands.

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 from rich.console import Console
@@ -96,6 +96,13 @@ bench.add_command(judge_audit)
 @click.option(
     "--tools", "only", help="Score only the calls of these tools, separated by commas; the others are still followed."
 )
+@click.option(
+    "--ask",
+    type=click.Choice(["proven", "mute"]),
+    default="proven",
+    show_default=True,
+    help="A model that was never right on dev: not asked (proven), or asked where the guess says nothing (mute).",
+)
 @click.option("--failures", is_flag=True, help="Also count the last engine's wrong answers by program.")
 @click.option("--plot", "plot_file", type=click.Path(path_type=Path, dir_okay=False), help="Also draw it to FILE.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap and of sampling.")
@@ -116,6 +123,7 @@ def real(
     min_confidence: float,
     by: str | None,
     only: str | None,
+    ask: Literal["proven", "mute"],
     failures: bool,
     plot_file: Path | None,
     seed: int,
@@ -174,7 +182,7 @@ def real(
             suite,
             names,
             memory=memory,
-            options=EngineOptions(min_confidence=min_confidence, seed=seed, notes_share=notes_share),
+            options=EngineOptions(min_confidence=min_confidence, ask=ask, seed=seed, notes_share=notes_share),
             parts=parts,
             journal=json_file if json_file and str(json_file) != "-" else None,
             seed=seed,

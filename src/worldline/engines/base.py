@@ -26,6 +26,9 @@ class EngineOptions(Frozen):
     on_abstain: Literal["guess", "error", "real"] = "guess"
     """What happens where nothing reaches it and no model answers: give the best guess, refuse the step, or ask
     the real environment."""
+    ask: Literal["proven", "mute"] = "proven"
+    """Where a model that was measured is asked in place of a guess: only if it was right more often, or if it was ever
+    right and the guess is mute (`proven`); on mute guesses also if it never was (`mute`)."""
     seed: int = 0
     """Seed of everything random: control rules, sampling."""
     evidence: Annotated[int, Field(ge=0)] = 3

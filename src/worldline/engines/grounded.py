@@ -131,14 +131,16 @@ class CascadeEngine:
     def _keeps(self, guess: Candidate | None, model: ModelSource) -> bool:
         """Whether the guess stands because this model was not measured to be right more often.
 
-        A model that was never measured is asked: a guess says nothing about it. A measured one, if it was ever right,
-        takes the place of mute guesses; of others only if it was right more often than guesses are, of this class and
-        as a whole.
+        A model that was never measured is asked: a guess says nothing about it. A measured one, if it was ever right or
+        the options say so, takes the place of mute guesses; of others only if it was right more often than guesses are,
+        of this class and as a whole.
         """
         trust = model.measured_trust
         if self._options.on_abstain != "guess" or guess is None or trust is None:
             return False
-        return not (guess.mute and trust > 0) and max(guess.confidence, self._calibration.confidence("guess")) >= trust
+        if guess.mute and (trust > 0 or self._options.ask == "mute"):
+            return False
+        return max(guess.confidence, self._calibration.confidence("guess")) >= trust
 
     async def _generate(self, action: Action, history: Sequence[Turn], guess: Candidate | None) -> Candidate:
         assert self._generated is not None
