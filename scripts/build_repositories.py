@@ -28,7 +28,7 @@ _DROPPED = re.compile(
 )
 _MOST = 250_000
 _REGISTRY = re.compile(
-    rb"(?:[\w-]+\.)*(?:py" rb"pi\.(?:org|io|python\.org)|py" rb"pip\.in|pythonhosted\.org|anaconda\.org)"
+    rb"(?:[\w-]+\.)*(?:py[p]i\.(?:org|io|python\.org)|py[p]ip\.in|python[h]osted\.org|ana[c]onda\.org)"
 )
 
 
