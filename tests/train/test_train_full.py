@@ -25,8 +25,6 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),
 ]
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
 
 SMALL = """
 name: small
@@ -39,8 +37,16 @@ evaluation: {turns: 3, max_tokens: 16, rows: 4}
 ROWS = [chat((f"say {n}", f"number {n}\n" * 3), ("again", "no"), system="echo", weights=[1, 0.5]) for n in range(12)]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def libraries():
+    """Taken here and not above, so that a run which leaves these tests out does not miss them."""
+    global torch, transformers
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+
+
 @pytest.fixture(autouse=True)
-def one_thread():
+def one_thread(libraries):
     torch.set_num_threads(1)
 
 
