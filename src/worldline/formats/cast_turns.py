@@ -125,7 +125,7 @@ class _Cutter:
         self.screen.feed(event.data)
 
     def typed(self, event: CastEvent) -> None:
-        raise NotImplementedError
+        """Take keys that were typed; where any were, :class:`_Typed` cuts the recording."""
 
     def note(self, event: CastEvent) -> None:
         """Take a marker or a change of the size."""

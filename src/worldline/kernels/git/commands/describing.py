@@ -197,10 +197,10 @@ def _origins(git: Git, path: str, head: str, here: bool) -> tuple[list[bytes], l
     return lines, [origin for origin in found if origin is not None]
 
 
-def _trace(git: Git, path: str, commit: Commit, todo: list[tuple[int, int]], found: list[Origin | None]) -> None:
+def _trace(git: Git, path: str, commit: Commit, sought: list[tuple[int, int]], found: list[Origin | None]) -> None:
     """Give lines (place in the file at hand, place in this commit's version) to commits."""
     objects = git.repo.objects
-    while todo:
+    while sought:
         if len(commit.parents) > 1:
             git.call.unknown("blame through merges")
         parent = objects.commit(commit.parents[0]) if commit.parents else None
@@ -208,7 +208,7 @@ def _trace(git: Git, path: str, commit: Commit, todo: list[tuple[int, int]], fou
         if parent is None or old is None:
             if parent is not None and len(objects.flat(parent.tree)) >= 1 and _renamed(git, commit, parent, path):
                 git.call.unknown("blame through renames")
-            for place, line in todo:
+            for place, line in sought:
                 found[place] = (commit, line, path)
             return
         new = objects.flat(commit.tree)[path]
@@ -218,14 +218,14 @@ def _trace(git: Git, path: str, commit: Commit, todo: list[tuple[int, int]], fou
         except TooExpensive:
             git.call.unknown("files that differ this much")
         rest = []
-        for place, line in todo:
+        for place, line in sought:
             inside = next((c for c in changes if c.new_start <= line < c.new_end), None)
             if inside is not None:
                 found[place] = (commit, line, path)
             else:
                 moved = sum(c.deleted - c.inserted for c in changes if c.new_end <= line)
                 rest.append((place, line + moved))
-        todo, commit = rest, parent
+        sought, commit = rest, parent
 
 
 def _renamed(git: Git, commit: Commit, parent: Commit, path: str) -> bool:

@@ -1,7 +1,6 @@
 """Cells of a notebook: each runs with the names that the ones before it left, and its last expression is shown."""
 
 # A cell may raise anything.
-# ruff: noqa: BLE001
 
 from __future__ import annotations
 
@@ -22,6 +21,7 @@ from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, fo
 from .scope import Scope
 from .statements import Compiler
 from .streams import written
+from .uncaught import attempt
 from .warning import show_compiler_warnings
 
 __all__ = ["Notebook"]
@@ -149,17 +149,22 @@ class Notebook:
         """Run a cell's statements; where `tolerant`, go on after what is not supported."""
         _hand_over(tree)
         frame = Frame(Code("<module>", source), self._top, None, self._top)
-        try:
+        error: BaseException | None = None
+
+        def run() -> None:
             with Noting(frame):
                 Compiler(source, Scope("module", None), uses_sets=True).body(tree.body)(frame)
-        except SystemExit as leaving:
-            sys.stderr.write(f"SystemExit: {leaving.code}\n" if leaving.code is not None else "SystemExit\n")
-            return {"status": 0 if leaving.code in (None, 0) else 1, "error": "SystemExit"}
+
+        try:
+            _, error = attempt(run)
         except Abstain:
             if not tolerant:
                 raise
             forgive()
-        except BaseException as error:
+        if isinstance(error, SystemExit):
+            sys.stderr.write(f"SystemExit: {error.code}\n" if error.code is not None else "SystemExit\n")
+            return {"status": 0 if error.code in (None, 0) else 1, "error": "SystemExit"}
+        if error is not None:
             if sys.version_info[:2] != (3, 11):
                 abstain("a traceback, worded by another Python version")
             sys.stderr.write(tracebacks.format_error(error))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .frames import Code, Frame, Noting, abstain, note
+from .frames import Code, Frame, Noting, abstain
 from .scope import Scope, contains_yield
 from .suspending import Carried
 from .targets import TargetCompiler
@@ -233,12 +233,10 @@ def _generator(
 ) -> Callable[..., Any]:
     def steps(frame: Frame) -> Generator[Any, Any, Any]:
         try:
-            yield from body(frame)
+            with Noting(frame):
+                yield from body(frame)
         except Carried as carried:
             raise carried.error from carried.error.__cause__
-        except BaseException as error:
-            note(error, frame)
-            raise
         return frame.result
 
     def function(*args: Any, **kwargs: Any) -> Any:

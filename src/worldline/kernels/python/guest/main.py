@@ -1,7 +1,7 @@
 """The worker's life: wait for a connection, fork, close the fork off, run one script in it."""
 
 # This is the layer that stands in for the file system, so it speaks `os`; and a script may raise anything.
-# ruff: noqa: PTH112, PTH113, PTH123, BLE001
+# ruff: noqa: PTH112, PTH113, PTH123
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from typing import Any
 from . import access, builtin_names, cells, expressions, functions, imports, processes, programs, repl, seal, tracebacks
 from .channel import Channel, Closed
 from .files import World, install, write_cache
-from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, note
+from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained
 from .scope import Scope
 from .statements import Compiler
 from .streams import written
 from .terminal import waiter
+from .uncaught import attempt
 from .warning import show_compiler_warnings
 
 __all__ = ["main"]
@@ -67,15 +68,22 @@ def _serve(sock: socket.socket) -> None:
         if request.get("strict") and not sealed:
             channel.send({"unknown": "no system call filter on this machine"})
             return
-        try:
-            answer = _run(channel, request)
-        except Closed:
-            raise
-        except BaseException as error:
-            answer = {"unknown": abstained() or f"{type(error).__name__} in the kernel: {error}"}
-        channel.send(answer)
+        channel.send(_answer(channel, request))
     except Closed:
         return
+
+
+def _answer(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
+    """What a request gives; a fault of ours makes it unknown."""
+    try:
+        answer, fault = attempt(lambda: _run(channel, request))
+    except Abstain as giving_up:
+        answer, fault = None, giving_up
+    if isinstance(fault, Closed):
+        raise fault
+    if answer is None:
+        return {"unknown": abstained() or f"{type(fault).__name__} in the kernel: {fault}"}
+    return answer
 
 
 _SAMPLE = """
@@ -280,26 +288,26 @@ def _syntax_error(error: SyntaxError, shown: bool) -> int:
 
 
 def _outcome(compiler: Compiler, tree: ast.Module, frame: Frame, *, by_name: bool, shows_exit: bool = False) -> int:
-    try:
+    def run() -> None:
         with Noting(frame):
             compiler.body(tree.body)(frame)
-    except SystemExit as leaving:
+
+    _, error = attempt(run)
+    if error is None:
+        return 0
+    if isinstance(error, SystemExit):
         sys.stdout.flush()
         if shows_exit:
-            sys.stderr.write(tracebacks.format_error(leaving))
+            sys.stderr.write(tracebacks.format_error(error))
             return 1
-        return programs.status_of(leaving.code)
-    except Abstain:
-        raise
-    except BaseException as error:
-        if sys.version_info[:2] != (3, 11):
-            abstain("a traceback, worded by another Python version")
-        sys.stdout.flush()
-        if by_name:
-            tracebacks.started_by_name(error)
-        sys.stderr.write(tracebacks.format_error(error))
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
-    return 0
+        return programs.status_of(error.code)
+    if sys.version_info[:2] != (3, 11):
+        abstain("a traceback, worded by another Python version")
+    sys.stdout.flush()
+    if by_name:
+        tracebacks.started_by_name(error)
+    sys.stderr.write(tracebacks.format_error(error))
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
 
 
 def _mentions(tree: ast.AST, names: set[str]) -> bool:
@@ -388,14 +396,11 @@ def _evaluator(uses_sets: bool) -> Any:
         frame = Frame(Code("<module>", source), variables, None, names)
         if scope.kind == "class":
             scope.names = dict.fromkeys(variables)
-        try:
+        with Noting(frame):
             if isinstance(tree, ast.Expression):
                 return compiler.expression(tree.body)(frame)
             assert isinstance(tree, ast.Module)
             compiler.body(tree.body)(frame)
-        except BaseException as error:
-            note(error, frame)
-            raise
         return None
 
     return evaluate

@@ -12,7 +12,8 @@ from typing import Any
 
 from . import imports, tracebacks
 from .files import write_cache
-from .frames import Abstain, abstain
+from .frames import abstain
+from .uncaught import attempt
 
 __all__ = ["PROGRAMS", "run", "status_of"]
 
@@ -26,19 +27,21 @@ def run(name: str, parse: Callable[[str, str, bool], Any]) -> int:
         name: One of `PROGRAMS`.
         parse: Compiles a source text of a file, raising SyntaxError.
     """
-    try:
-        if name == "py_compile":
-            return _py_compile(parse)
-        if name == "unittest":
-            _unittest()
-        else:
-            importlib.import_module(name).main(*([sys.argv] if name == "calendar" else []))
-    except SystemExit as leaving:
-        return status_of(leaving.code)
-    except Abstain:
-        raise
-    except BaseException as error:  # noqa: BLE001
+    status, error = attempt(lambda: _run(name, parse))
+    if isinstance(error, SystemExit):
+        return status_of(error.code)
+    if error is not None:
         abstain(f"{type(error).__name__} in {name}")
+    return status or 0
+
+
+def _run(name: str, parse: Callable[[str, str, bool], Any]) -> int:
+    if name == "py_compile":
+        return _py_compile(parse)
+    if name == "unittest":
+        _unittest()
+    else:
+        importlib.import_module(name).main(*([sys.argv] if name == "calendar" else []))
     return 0
 
 
@@ -74,17 +77,19 @@ def _py_compile(parse: Callable[[str, str, bool], Any]) -> int:
     return 0
 
 
+def _load(name: str) -> None:
+    """Import a module, each package before what is in it."""
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        imports.load(".".join(parts[:count]), whole=True)
+
+
 def _unittest() -> None:
     def find(name: str, *unused: Any) -> Any:
-        try:
-            parts = name.split(".")
-            for count in range(1, len(parts) + 1):
-                imports.load(".".join(parts[:count]), whole=True)
-        except Abstain:
-            raise
-        except BaseException as error:
-            if isinstance(error, ModuleNotFoundError) and name.startswith(f"{error.name}"):
-                raise
+        _, error = attempt(lambda: _load(name))
+        if isinstance(error, ModuleNotFoundError) and name.startswith(f"{error.name}"):
+            raise error
+        if error is not None:
             abstain(f"{type(error).__name__} while a test module is imported")
         return sys.modules[name.partition(".")[0]] if unused else sys.modules[name]
 

@@ -1,7 +1,6 @@
 """Python's prompt: statements are read from the terminal, run one by one, and expressions shown."""
 
 # A statement may raise anything.
-# ruff: noqa: BLE001
 
 from __future__ import annotations
 
@@ -18,6 +17,7 @@ from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, fo
 from .scope import Scope
 from .statements import Compiler
 from .terminal import TypedInput, note_unsure
+from .uncaught import attempt
 
 __all__ = ["interact"]
 
@@ -126,19 +126,23 @@ def _run(text: str, top: dict[str, Any]) -> int | None:
         _give_up(bound)
         return None
     frame = Frame(Code("<module>", source), top, None, top)
-    try:
+
+    def run() -> None:
         with Noting(frame):
             Compiler(source, Scope("module", None), uses_sets=True).body(tree.body)(frame)
-    except SystemExit as leaving:
-        sys.stdout.flush()
-        return programs.status_of(leaving.code)
+
+    try:
+        _, ended = attempt(run)
     except Abstain:
         _give_up(bound)
         return None
-    except BaseException as error:
+    if isinstance(ended, SystemExit):
         sys.stdout.flush()
-        shown = tracebacks.format_error(error)
-        reading = isinstance(error, KeyboardInterrupt) and not hasattr(error, "asleep")
+        return programs.status_of(ended.code)
+    if ended is not None:
+        sys.stdout.flush()
+        shown = tracebacks.format_error(ended)
+        reading = isinstance(ended, KeyboardInterrupt) and not hasattr(ended, "asleep")
         sys.stderr.write(("\n" if reading else "") + shown)
     sys.stdout.flush()
     if abstained():

@@ -6,6 +6,7 @@ from typing import Any
 
 from .builtin_names import BUILTINS
 from .frames import Frame
+from .uncaught import attempt
 
 __all__ = ["closest", "suggestion"]
 
@@ -29,10 +30,8 @@ def suggestion(error: BaseException, frame: Frame | None) -> str:
 
 
 def _attributes(owner: Any) -> list[str]:
-    try:
-        return dir(owner)
-    except Exception:  # noqa: BLE001
-        return []
+    names, _ = attempt(lambda: dir(owner))
+    return names or []
 
 
 def closest(name: str, names: list[str]) -> str | None:

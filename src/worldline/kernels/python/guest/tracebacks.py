@@ -1,7 +1,7 @@
 """Tracebacks as CPython 3.11 prints them."""
 
 # This is the layer that stands in for the file system, so it speaks `os`; and a script may raise anything.
-# ruff: noqa: PTH120, BLE001
+# ruff: noqa: PTH120
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from typing import Any
 from .frames import Entry, abstain, entries
 from .processes import HIDDEN
 from .suggestions import suggestion
+from .uncaught import attempt
 
 __all__ = [
     "LIBRARY",
@@ -201,10 +202,8 @@ def format_only(error: BaseException) -> list[str]:
         name = f"{kind.__module__}.{name}"
     if isinstance(error, SyntaxError) and error.filename is not None:
         return [_syntax_lines(error), f"{name}: {error.msg}\n"]
-    try:
-        text = str(error)
-    except Exception:
-        text = "<exception str() failed>"
+    told, _ = attempt(lambda: str(error))
+    text = "<exception str() failed>" if told is None else told
     if text.startswith("dict contains fields not in fieldnames: ") and ", " in text:
         abstain("a message that lists a set")
     frame = next((entry.frame for entry in reversed(entries(error)) if entry.frame is not None), None)
