@@ -383,11 +383,15 @@ class Box:
 
     def kill(self) -> None:
         """End everything in the box at once: with its first process the kernel ends all others."""
+        first = descendants(self.process.pid)[:1]
         with suppress(ProcessLookupError):
-            for pid in descendants(self.process.pid)[:1]:
+            for pid in first:
                 os.kill(pid, signal.SIGKILL)
             self.process.kill()
         self.process.wait()
+        deadline = time.monotonic() + _LAST_BREATH
+        while any(map(_is_running, first)) and time.monotonic() < deadline:
+            time.sleep(0.001)
 
     def close(self) -> None:
         """End the box, however far it got, and remove its files."""
@@ -411,6 +415,8 @@ class Box:
 
 
 _PREFIX = "worldline-box-"
+_LAST_BREATH = 5.0
+"""Seconds that the kernel may take to end what is in a box."""
 
 
 def remove_leftovers() -> None:
@@ -459,6 +465,14 @@ def _children(pid: int) -> list[int]:
             with suppress(OSError):
                 ids += [int(child) for child in (task / "children").read_text().split()]
     return ids
+
+
+def _is_running(pid: int) -> bool:
+    """Whether a process is there and no mere zombie. The first one of a box goes after all others of it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (OSError, IndexError):
+        return False
 
 
 def resident(pid: int) -> int:

@@ -50,7 +50,7 @@ SESSIONS = {
     ],
     "signals": [
         "sleep 60\n", "C-z", "kill %1\n", "\n", "sleep 61 &\n", "sleep 62 &\n", "fg %1\n", "C-z", "jobs\n", "bg\n",
-        "jobs\n", "kill %2; jobs\n", "jobs\n", "kill -9 $!; wait $!; echo $?\n", "kill -STOP %1\n", "jobs\n",
+        "jobs\n", "kill %2\n", "jobs\n", "kill -9 $!; wait $!; echo $?\n", "kill -STOP %1\n", "jobs\n",
         "cd notes\n", "jobs\n", "kill -CONT %1\n", "fg\n", "C-c", "cd\n", "sleep 63 && echo a || echo b\n", "C-z",
         "kill -9 %1\n", "jobs\n", "sleep 9\n", "C-\\", "echo $?\n", "cat &\n", "\n", "%1\n", "C-c",
         "trap 'echo caught' INT\n", "x", "C-c", "trap '' INT\n", "y", "C-c", "\n",
@@ -82,13 +82,31 @@ def test_screens_are_those_of_bash(name: str):
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
-    world = screen_world(files=FILES)
-    kernel = ScreenKernel(world)
-    with RealTerminal(world) as real:
-        for entry in SESSIONS[name]:
-            text, seconds = entry if isinstance(entry, tuple) else (entry, 0.3)
-            seen = real.type([Keystrokes(text, seconds)]).text
-            foreseen = kernel.propose(keystroke_action([{"keystrokes": text, "duration": seconds}]))
-            kernel.accept()
-            assert foreseen.observation.text == seen, (text, foreseen.why)
-            assert foreseen.known, (text, foreseen.why)
+    entries = [entry if isinstance(entry, tuple) else (entry, 0.3) for entry in SESSIONS[name]]
+    foreseen = list(foreseen_screens(entries))
+    assert [text for text, proposal in foreseen if not proposal.known] == []
+    # When bash hears of a job's end is up to the machine, so reality may be asked again.
+    for tries in reversed(range(3)):
+        seen = list(real_screens(entries))
+        differing = [
+            (text, proposal.why, proposal.observation.text, screen)
+            for (text, proposal), screen in zip(foreseen, seen, strict=True)
+            if proposal.observation.text != screen
+        ]
+        if not differing:
+            return
+        assert tries, differing[0]
+
+
+def foreseen_screens(entries):
+    kernel = ScreenKernel(screen_world(files=FILES))
+    for text, seconds in entries:
+        proposal = kernel.propose(keystroke_action([{"keystrokes": text, "duration": seconds}]))
+        kernel.accept()
+        yield text, proposal
+
+
+def real_screens(entries):
+    with RealTerminal(screen_world(files=FILES)) as real:
+        for text, seconds in entries:
+            yield real.type([Keystrokes(text, seconds)]).text
