@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldline.domains.overlap import rouge_l
+from worldline.domains.rouge import rouge_l
 from worldline.domains.terminal import TERMINAL
 from worldline.types import Observation, VolatileSpan
 

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any, cast
 
 from worldline.domains.base import Comparison
-from worldline.domains.overlap import rouge_l
+from worldline.domains.rouge import rouge_l
 from worldline.types import Observation, TextField, VolatileSpan, encode
 
-__all__ = ["compare", "is_error"]
+__all__ = ["as_json", "compare", "is_error"]
 
 
 def compare(predicted: Observation, truth: Observation) -> Comparison:
@@ -125,11 +125,12 @@ def _same_data(predicted: Observation, truth: Observation) -> bool:
         return False
     else:
         told, real = predicted.stdout or "", truth.stdout or ""
-    value = _json(real)
-    return value is not None and value == _json(told)
+    value = as_json(real)
+    return value is not None and value == as_json(told)
 
 
-def _json(text: str) -> Any:
+def as_json(text: str) -> Any:
+    """Return the object or list that a text is; None where it is none."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 
 import pytest
 
@@ -63,7 +64,8 @@ def test_a_missing_dictionary_names_its_package(tmp_path, monkeypatch):
 
 
 def test_a_session_is_recorded_and_what_it_determines_is_told(dictionary, monkeypatch):
-    monkeypatch.setattr("worldline.record.search.engine.open_corpus", lambda other=None: Corpus(dictionary, other))
+    engine = sys.modules["worldline.record.search.environment"]  # the package's function has the same name
+    monkeypatch.setattr(engine, "open_corpus", lambda other=None: Corpus(dictionary, other))
     search = Action(name="web_search", arguments={"query": "apple"})
     note = Action(name="dict_memory", arguments={"operation": "add", "items": {"fruit": "apple"}})
     plan = ToolPlan(

@@ -13,7 +13,7 @@ from worldline.bench.agentworld.judge_prompt import JudgePrompts
 from worldline.bench.agentworld.judging import Judge, answer_order, judge_generation
 from worldline.bench.agentworld.records import EvalRow, Generation, Judgement, JudgeMode
 from worldline.bench.agentworld.rows import eval_row, index_rows
-from worldline.domains.overlap import rouge_l
+from worldline.domains.rouge import rouge_l
 from worldline.errors import ConfigError, EndpointError
 from worldline.formats import read_trajectories
 from worldline.formats.agentworldbench import RowFields, rows_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from worldline.record.sandbox import Surroundings
-from worldline.record.search.agent import SearchExplorer
-from worldline.record.search.engine import SearchEnvironment
+from worldline.record.search.environment import SearchEnvironment
+from worldline.record.search.explorer import SearchExplorer
 from worldline.record.search.plans import plans
 from worldline.types import WorldSpec
 

@@ -26,14 +26,13 @@ from rapidfuzz.distance import Indel
 
 from worldline.bench.agentworld.records import DIMENSIONS
 from worldline.data.transitions import read_back
-from worldline.domains.comparing import is_error
+from worldline.domains.comparing import as_json, is_error
 from worldline.errors import WorldlineError
 from worldline.train.rewards.answer import Answer
 from worldline.train.rewards.moment import Grounds, Moment
 from worldline.train.rewards.similarity import (
     agreement,
     alike,
-    as_json,
     beyond,
     completeness,
     masked,

@@ -14,10 +14,11 @@ from typing import Any
 
 from rapidfuzz.distance import Indel
 
-from worldline.domains.overlap import rouge_l
+from worldline.domains.comparing import as_json
+from worldline.domains.rouge import rouge_l
 from worldline.types import Observation, VolatileSpan
 
-__all__ = ["agreement", "alike", "as_json", "beyond", "completeness", "masked", "shape_alike", "words"]
+__all__ = ["agreement", "alike", "beyond", "completeness", "masked", "shape_alike", "words"]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _MOST_WORDS = 4000
@@ -131,16 +132,6 @@ def _above_chance(similarity: float) -> float:
 
 def _shape(text: str) -> str:
     return _LETTERS.sub("a", _DIGITS.sub("0", text[:_MOST_CHARACTERS]))
-
-
-def as_json(text: str) -> Any:
-    """Return the object or list that a text is; None where it is none."""
-    if not text.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _leaves(value: Any) -> Iterator[str]:

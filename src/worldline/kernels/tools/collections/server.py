@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from worldline.domains.comparing import as_json
 from worldline.domains.tools.collections import CaseSpec, CollectionsSpec, JsonStyle, ToolRule
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
@@ -131,7 +132,7 @@ class CollectionServer:
             return
         self._latest = {**self._latest, tool: (observation.text, error)}
         if not error:
-            self._follow(tool, arguments, rule, _parsed(observation.text), observation.text)
+            self._follow(tool, arguments, rule, as_json(observation.text), observation.text)
             if self._may_change(rule):
                 self._state = self._state.after_change()
         else:
@@ -439,15 +440,6 @@ def style_text(value: Any, style: JsonStyle) -> str:
     return json.dumps(
         value, indent=style.indent, separators=separators, ensure_ascii=style.ascii, sort_keys=style.sort_keys
     )
-
-
-def _parsed(text: str) -> Any:
-    if not text.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _along(value: Any, steps: Sequence[str]) -> list[Any]:
