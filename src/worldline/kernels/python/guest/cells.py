@@ -11,13 +11,13 @@ import random
 import sys
 import traceback
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
-from . import access, builtin_names, imports, order, seal, tracebacks
+from . import access, builtin_names, imports, order, tracebacks
 from .files import World
 from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained, forgive
+from .parsing import parse
 from .scope import Scope
 from .statements import Compiler
 from .streams import written
@@ -183,18 +183,7 @@ def _parsed(text: str, name: str) -> tuple[Source, ast.Module]:
         SyntaxError: With the source line only where the parser itself gave it, as in reality.
     """
     source = Source(name, text.splitlines())
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        try:
-            seal.parsing.on = True
-            tree = ast.parse(text, name)
-            compile(tree, name, "exec", dont_inherit=True)
-        except SyntaxError as error:
-            raise error.with_traceback(None) from None
-        except (RecursionError, MemoryError, ValueError):
-            abstain("a source too deep or odd to parse")
-        finally:
-            seal.parsing.on = False
+    tree, found = parse(text, name)
     show_compiler_warnings(found, source)
     _share_constants(tree)
     first = tree.body[0] if tree.body else None

@@ -21,6 +21,7 @@ from . import access, builtin_names, cells, expressions, functions, imports, pro
 from .channel import Channel, Closed
 from .files import World, install, write_cache
 from .frames import Abstain, Code, Frame, Noting, Source, abstain, abstained
+from .parsing import parse
 from .scope import Scope
 from .statements import Compiler
 from .streams import written
@@ -250,19 +251,11 @@ class _WithoutAsserts(ast.NodeTransformer):
 
 def _parse(text: str, filename: str, shown: bool) -> tuple[Source, ast.Module]:
     source = Source(filename, text.splitlines() if shown else [])
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        try:
-            seal.parsing.on = True
-            tree = ast.parse(text, filename)
-            compile(tree, filename, "exec", dont_inherit=True)
-        except SyntaxError as error:
-            _complete(error, text, shown)
-            raise error.with_traceback(None) from None
-        except (RecursionError, MemoryError, ValueError):
-            abstain("a source too deep or odd to parse")
-        finally:
-            seal.parsing.on = False
+    try:
+        tree, found = parse(text, filename)
+    except SyntaxError as error:
+        _complete(error, text, shown)
+        raise error.with_traceback(None) from None
     show_compiler_warnings(found, source)
     source.deferred = any(
         isinstance(node, ast.ImportFrom)
