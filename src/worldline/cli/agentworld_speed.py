@@ -31,6 +31,13 @@ _RUN_ALL = (
 @click.option("--concurrency", type=click.IntRange(min=1), default=64, show_default=True, help="Requests at once.")
 @click.option("--latency", type=click.FloatRange(min=0), default=0.5, show_default=True, help="Seconds of an answer.")
 @click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True, help="Of each measurement.")
+@click.option(
+    "--sequential",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Rows that the sequential client is sent; its time for all is computed from the mean.",
+)
 @click.option("--memory-mb", type=click.IntRange(min=1), help="Measure peak memory on so many megabytes, too.")
 @click.option("--memory-rows", type=click.IntRange(min=1), default=2170, show_default=True, help="... in so many rows.")
 @json_file_option
@@ -39,6 +46,7 @@ def speed(
     concurrency: int,
     latency: float,
     repetitions: int,
+    sequential: int,
     memory_mb: int | None,
     memory_rows: int,
     json_file: Path | None,
@@ -46,8 +54,7 @@ def speed(
     """Time inference against a client that asks one row after the other, and against a bare httpx loop.
 
     The rows are made from recorded terminal sessions. The endpoint is a process on this machine which answers
-    everything after --latency seconds. A sequential client is sent a sample; its time for all rows is computed from
-    the mean.
+    everything after --latency seconds.
     """
     from worldline.bench.agentworld.load import measure_speed, write_big_data
     from worldline.bench.agentworld.rows import index_rows
@@ -65,6 +72,7 @@ def speed(
             concurrency=concurrency,
             latency_s=latency,
             repetitions=repetitions,
+            sequential_sample=sequential,
         )
         memory = None
         if memory_mb is not None:
@@ -99,8 +107,9 @@ def _show(report: SpeedReport, memory: JsonDict | None) -> None:
     click.echo(
         f"{n} rows, {at_once} requests at once, an endpoint that takes {report.latency_s:g} s; best and all times"
     )
+    how = "measured" if report.sequential_sample == report.rows else "computed"
     sample = f"{report.sequential_sample} sent, {report.sequential_per_row:.3f} s each"
-    click.echo(f"one after the other: {report.sequential:.1f} s (computed: {sample})")
+    click.echo(f"one after the other: {report.sequential:.1f} s ({how}: {sample})")
     for name, timing in (("pipeline", report.pipeline), ("client alone", report.client), ("bare httpx", report.bare)):
         every = ", ".join(f"{seconds:.2f}" for seconds in timing.seconds)
         click.echo(f"{name}: {timing.best:.2f} s ({every})")
