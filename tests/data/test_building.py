@@ -14,6 +14,7 @@ from worldline.data.sets import read_rows, write_rows
 from worldline.domains import get_domain
 from worldline.errors import ConfigError, FormatError
 from worldline.formats import read_trajectories
+from worldline.formats.base import EVALUATION_ONLY
 from worldline.recordings import path
 from worldline.types import Action, Observation, Source, ToolSpec, Trajectory, Turn, WorldSpec
 
@@ -120,6 +121,13 @@ def test_simulated_trajectories_are_refused_unless_asked_for(recorded):
         built(simulated, "cpt")
     rows, report = built(simulated, "cpt", allow_simulated=True)
     assert rows[0].source is Source.SIMULATED and report.sources == {"simulated": 1}
+
+
+def test_rows_of_a_benchmark_itself_are_never_learned(recorded):
+    row = recorded[0].model_copy(update={"origin": {**recorded[0].origin, EVALUATION_ONLY: True}})
+    for stage in ("cpt", "sft", "rl"):
+        rows, report = built([row], stage)
+        assert rows == [] and report.left_out == {"a benchmark's own row": 1}
 
 
 def test_what_stands_in_a_benchmark_is_left_out(recorded):

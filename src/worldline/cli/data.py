@@ -17,7 +17,7 @@ from worldline.data.rows import STAGES, Stage
 from worldline.errors import StorageError, boundary
 
 if TYPE_CHECKING:
-    from worldline.data.building import BuildReport, DataOptions
+    from worldline.data.building import BuildReport, Checks, DataOptions
     from worldline.data.overlap import Reference
     from worldline.data.rows import TrainingRow
     from worldline.types import JsonDict, Trajectory
@@ -107,7 +107,7 @@ def build(
         reference = _reference(against, skip_bad) if against else None
         found = _trajectories([*paths, *more], domains, skip_bad)
         watched = (trajectory for trajectory in found if not bar.advance(task))  # type: ignore[func-returns-value]
-        rows = build_rows(watched, options, report, benchmarks=reference, checks=_rules if stage == "rl" else None)
+        rows = build_rows(watched, options, report, benchmarks=reference, checks=_checks(stage))
         if manual_pages and stage == "cpt":
             rows = _joined(rows, manual_rows(manual_pages, report))
         write_rows(out, rows)
@@ -153,15 +153,13 @@ def _reference(paths: tuple[Path, ...], skip_bad: bool) -> Reference:
     return reference
 
 
-def _rules(trajectory: Trajectory) -> dict[int, list[JsonDict]]:
-    """Rule checks of a trajectory by position."""
-    from worldline.bench.rules.generating import rules_of
+def _checks(stage: Stage) -> Checks | None:
+    """What finds rule checks, for the stage that has use for them."""
+    if stage != "rl":
+        return None
+    from worldline.bench.rules.generating import rules_by_turn
 
-    found: dict[int, list[JsonDict]] = {}
-    for rule in rules_of(trajectory):
-        if not rule.variation:
-            found.setdefault(rule.turn - 1, []).append(rule.model_dump(mode="json"))
-    return found
+    return rules_by_turn
 
 
 def _joined(rows: Iterator[TrainingRow], more: Iterator[TrainingRow]) -> Iterator[TrainingRow]:

@@ -22,7 +22,10 @@ from worldline.formats.base import is_evaluation_only
 from worldline.kernels import KERNELS, build_kernel
 from worldline.types import Frozen, JsonDict, Source, Trajectory, Turn
 
-__all__ = ["BuildReport", "DataOptions", "Pool", "build_rows", "pool_of"]
+__all__ = ["BuildReport", "Checks", "DataOptions", "Pool", "build_rows", "pool_of"]
+
+Checks = Callable[[Trajectory], dict[int, list[JsonDict]]]
+"""Finds the rule checks of a trajectory, by position (from 0)."""
 
 Pool = Literal["cpt", "tuning", "all"]
 
@@ -95,7 +98,7 @@ def build_rows(
     report: BuildReport,
     *,
     benchmarks: Reference | None = None,
-    checks: Callable[[Trajectory], dict[int, list[JsonDict]]] | None = None,
+    checks: Checks | None = None,
 ) -> Iterator[TrainingRow]:
     """Turn trajectories into the rows of a stage, one after the other.
 
@@ -153,9 +156,6 @@ def _is_hex(text: str) -> bool:
     return bool(text) and all(character in "0123456789abcdef" for character in text)
 
 
-_Checks = Callable[[Trajectory], dict[int, list[JsonDict]]] | None
-
-
 def _row(trajectory: Trajectory, stage: Stage, messages: tuple[TrainingMessage, ...], **more: object) -> TrainingRow:
     values = {
         "stage": stage,
@@ -170,7 +170,7 @@ def _row(trajectory: Trajectory, stage: Stage, messages: tuple[TrainingMessage, 
 
 
 def _cpt_rows(
-    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: _Checks
+    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: Checks | None
 ) -> Iterator[TrainingRow]:
     """Every observation is learned, but for masked ones; then single transitions in words."""
     labels: dict[int, TurnClass] = {}
@@ -220,7 +220,7 @@ def _drawn(key: str) -> float:
 
 
 def _sft_rows(
-    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: _Checks
+    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: Checks | None
 ) -> Iterator[TrainingRow]:
     """One turn, with the reasoning that a kernel carried out, where its answer is the true one."""
     if trajectory.world.domain not in KERNELS.names():
@@ -255,7 +255,7 @@ def _target(turn: Turn, done: Executed) -> JsonDict:
 
 
 def _rl_rows(
-    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: _Checks
+    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: Checks | None
 ) -> Iterator[TrainingRow]:
     """One turn's prompt; the truth and the rule checks stay with the reward."""
     found = checks(trajectory) if checks is not None else {}

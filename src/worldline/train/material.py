@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from worldline.bench.rules.generating import rules_of
+from worldline.bench.rules.generating import rules_by_turn
 from worldline.data.building import BuildReport, DataOptions, build_rows
 from worldline.data.rows import Stage, TrainingRow
 from worldline.data.sets import read_rows
@@ -13,7 +13,7 @@ from worldline.errors import ConfigError
 from worldline.formats import read_trajectories
 from worldline.recordings import path as recording_path
 from worldline.train.recipe import Recipe
-from worldline.types import JsonDict, Source, Trajectory
+from worldline.types import Source, Trajectory
 
 __all__ = ["held_out_rows", "observed_only", "stage_rows"]
 
@@ -61,7 +61,7 @@ def held_out_rows(recipe: Recipe, stage: Stage) -> list[TrainingRow]:
         state_change=recipe.data.state_change,
         prompts=recipe.data.prompts,
     )
-    rows = build_rows(held_out, options, BuildReport(), checks=_rules if stage == "rl" else None)
+    rows = build_rows(held_out, options, BuildReport(), checks=rules_by_turn if stage == "rl" else None)
     return list(itertools.islice(rows, how.rows))
 
 
@@ -86,15 +86,6 @@ def _train(recipe: Recipe) -> Iterator[Trajectory]:
         yield from itertools.islice(read_trajectories(source), recipe.data.limit)
 
 
-def _rules(trajectory: Trajectory) -> dict[int, list[JsonDict]]:
-    """Rule checks of a trajectory by position, for the reward."""
-    found: dict[int, list[JsonDict]] = {}
-    for rule in rules_of(trajectory):
-        if not rule.variation:
-            found.setdefault(rule.turn - 1, []).append(rule.model_dump(mode="json"))
-    return found
-
-
 def _built(
     trajectories: Iterable[Trajectory], recipe: Recipe, stage: Stage, seed: int, mask: bool | None
 ) -> Iterator[TrainingRow]:
@@ -109,4 +100,4 @@ def _built(
         allow_simulated=data.allow_simulated,
         prompts=data.prompts,
     )
-    return build_rows(trajectories, options, BuildReport(), checks=_rules if stage == "rl" else None)
+    return build_rows(trajectories, options, BuildReport(), checks=rules_by_turn if stage == "rl" else None)

@@ -12,7 +12,7 @@ from worldline.bench.rules.checks import AllOf, Contains, ExitCode, JsonPath, No
 from worldline.bench.rules.records import Axis, RuleCheck, turns_anchor
 from worldline.types import Action, JsonDict, Observation, Trajectory, content_id
 
-__all__ = ["rules_of"]
+__all__ = ["rules_by_turn", "rules_of"]
 
 _MESSAGES = re.compile(
     r"No such file or directory|command not found|Permission denied|Is a directory|Not a directory|File exists"
@@ -68,6 +68,15 @@ def rules_of(trajectory: Trajectory) -> Iterator[RuleCheck]:
                 "replace": found.replace or {},
             }
             yield RuleCheck.model_validate({**content, "key": content_id(content), "expected": found.expected})
+
+
+def rules_by_turn(trajectory: Trajectory) -> dict[int, list[JsonDict]]:
+    """The rule checks of a trajectory as it is, as plain data, by position (from 0): what rewards read."""
+    found: dict[int, list[JsonDict]] = {}
+    for rule in rules_of(trajectory):
+        if not rule.variation:
+            found.setdefault(rule.turn - 1, []).append(rule.model_dump(mode="json"))
+    return found
 
 
 def _of_turn(trajectory: Trajectory, number: int) -> Iterator[_Found]:

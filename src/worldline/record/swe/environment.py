@@ -10,8 +10,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from worldline.domains.swe import SweState
 from worldline.domains.swe.tools import PLAIN_COMMAND, family_tools
@@ -19,6 +18,7 @@ from worldline.domains.terminal.state import DEFAULT_CLOCK, FileSpec, TerminalSt
 from worldline.errors import SandboxError, SessionError
 from worldline.kernels.repository.starting import machine_of, setup_command
 from worldline.record.boxed import BoxedProgram
+from worldline.record.entered import Entered
 from worldline.record.sandbox import Limits, Surroundings
 from worldline.types import Action, Observation, WorldSpec
 
@@ -39,7 +39,7 @@ echo "pytest $(python3 -m pytest --version | cut -d' ' -f2)"
 _LIMITS = Limits(wall=150.0, output=64 << 10, cpu=120)
 
 
-class SweEnvironment:
+class SweEnvironment(Entered):
     """A world of software engineering, for real. Use it as a context manager, in one thread.
 
     pytest comes from the Python that runs the recorder. Its clock stands still, as everything in the box does, so that
@@ -68,15 +68,6 @@ class SweEnvironment:
             limits=_LIMITS,
             folders={f"{_TOOLS}/worldline/record/swe/box": Path(__file__).parent / "box", **_testing_folders()},
         )
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def start(self) -> None:
         """Build the box and make the repository.
