@@ -19,6 +19,9 @@ def conversation(
 ) -> tuple[TrainingMessage, ...]:
     """Lay out a whole trajectory, its observations as assistant messages (CPT).
 
+    The last turn is asked and answered as a model is asked later: the instruction, and what is told of the state, stand
+    in the last message alone.
+
     Args:
         trajectory: All of its turns are shown.
         weights: Loss weight of the observation at each position; missing ones are context.
@@ -26,8 +29,9 @@ def conversation(
         prompts: Folder of templates in place of the domain's own.
     """
     domain = get_domain(trajectory.world.domain, prompts)
-    # the message that asks for an answer has an instruction that belongs to asking, so one turn more is laid out
-    laid_out = domain.messages(trajectory.world, trajectory.turns, trajectory.turns[-1].action)[:-1]
+    last = trajectory.turns[-1]
+    laid_out = domain.messages(trajectory.world, trajectory.turns[:-1], last.action)
+    laid_out.append({"role": "assistant", "content": domain.write_answer(last.observation, trajectory.world)})
     chat = [TrainingMessage(role="system", content=laid_out[0]["content"])]
     for number in range(len(trajectory.turns)):
         asked, seen = laid_out[1 + 2 * number], laid_out[2 + 2 * number]

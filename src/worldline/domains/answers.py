@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CLOSE_TAG", "MARKER", "OPEN_TAG", "TAG_PATTERN", "extract_block", "shield", "unshield"]
+__all__ = ["CLOSE_TAG", "MARKER", "OPENING", "OPEN_TAG", "TAG_PATTERN", "extract_block", "shield", "tagged", "unshield"]
 
 OPEN_TAG = "<predicted_observation>"
 CLOSE_TAG = "</predicted_observation>"
 MARKER = "**Environment Observation:**"
+OPENING = f"{OPEN_TAG}\n{MARKER}\n"
+"""How an answer begins: the tag, and the words that every earlier observation of the conversation begins with."""
 
 TAG_PATTERN = r"[ \t]*</?predicted_observation>|\*\*Environment Observation:\*\*"
 """How a line begins that could be taken for part of the answer's form."""
@@ -31,6 +33,11 @@ def shield(text: str) -> str:
 def unshield(text: str) -> str:
     """Undo :func:`shield`."""
     return _UNSHIELD.sub("", text)
+
+
+def tagged(body: str) -> str:
+    """Write the text of an observation as a model's answer; :func:`extract_block` takes it out again."""
+    return f"{OPENING}{body}{CLOSE_TAG}"
 
 
 def extract_block(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from worldline.domains.answers import CLOSE_TAG, OPEN_TAG, OPENING
 from worldline.errors import EmptyAnswerError, MissingExtraError, TruncatedError
 from worldline.models.backend import Backend, Written
 from worldline.models.base import Message, ModelAnswer, Sampling
@@ -26,10 +27,6 @@ _LOG = logging.getLogger(__name__)
 THREADS_VARIABLE = "WORLDLINE_THREADS"
 """Environment variable with the number of threads that a local model computes with."""
 
-_OPEN_TAG, _CLOSE_TAG = "<predicted_observation>", "</predicted_observation>"
-_OPENING = f"{_OPEN_TAG}\n**Environment Observation:**\n"
-"""The tag, and the words that every earlier observation of the conversation begins with: after the tag alone, a small
-model repeats the tag."""
 _CONTEXT_LIMIT = 16_384
 """Longest context that is set up unasked: its memory grows with it."""
 _DEFAULT_SAMPLING = Sampling(temperature=0.0, max_tokens=512, seed=0)
@@ -120,9 +117,9 @@ class LocalModel:
     def _write(self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event) -> Written:
         if self._backend is None:
             self._backend = open_backend(self.stored, threads=self.threads, context=self.context_length)
-        if self._begin and not self._backend.reasons and _OPEN_TAG in messages[-1]["content"]:
-            held = replace(sampling, stop=(*sampling.stop, _CLOSE_TAG))
-            return self._backend.write(messages, held, stop, _OPENING)
+        if self._begin and not self._backend.reasons and OPEN_TAG in messages[-1]["content"]:
+            held = replace(sampling, stop=(*sampling.stop, CLOSE_TAG))
+            return self._backend.write(messages, held, stop, OPENING)
         return self._backend.write(messages, sampling, stop)
 
     def _unload(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from worldline.domains import comparing
-from worldline.domains.answers import CLOSE_TAG, OPEN_TAG
+from worldline.domains.answers import tagged
 from worldline.domains.base import Comparison
 from worldline.domains.terminal import answer, brief, grammar, prompt, rendering
 from worldline.domains.terminal.state import FileSpec, ShellSpec, TerminalState
@@ -82,7 +82,7 @@ class TerminalDomain:
         """Write an observation as a model's answer, between its tags."""
         screen = world.initial_state.get("screen") is not None
         body = rendering.render_screen(observation.text) if screen else rendering.render_observation(observation)
-        return f"{OPEN_TAG}\n{body}{CLOSE_TAG}"
+        return tagged(body)
 
 
 TERMINAL = TerminalDomain()

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from worldline.domains.answers import CLOSE_TAG, MARKER, OPEN_TAG
+from worldline.domains.answers import CLOSE_TAG, OPEN_TAG, tagged
 from worldline.domains.templating import message, render, template_environment
 from worldline.domains.terminal.rendering import STDERR, render_observation
 from worldline.domains.terminal.state import TerminalState
@@ -50,7 +50,7 @@ def messages(
     chat = [message("system", render(environment, "system.j2", {"merged": merged, "stderr": STDERR}))]
     for turn in turns:
         chat.append(message("user", f"$ {_command(turn.action)[:_COMMAND]}"))
-        chat.append(message("assistant", f"{OPEN_TAG}\n{MARKER}\n{_shown(turn.observation)}{CLOSE_TAG}"))
+        chat.append(message("assistant", tagged(_shown(turn.observation))))
     known = json.loads(notes["state"]) if notes.get("state") else {}
     present = {entry["path"]: entry.get("size") for entry in known.get("files", ())}
     command = _command(action)

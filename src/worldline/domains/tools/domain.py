@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from worldline.domains import comparing
-from worldline.domains.answers import CLOSE_TAG, MARKER, OPEN_TAG, extract_block, shield, unshield
+from worldline.domains.answers import CLOSE_TAG, MARKER, OPEN_TAG, extract_block, shield, tagged, unshield
 from worldline.domains.base import Comparison
 from worldline.domains.calls import is_unicode, kind_of, read_call
 from worldline.domains.templating import (
@@ -161,7 +161,7 @@ class ToolDomain:
 
     def write_answer(self, observation: Observation, world: WorldSpec) -> str:
         """Write an observation as a model's answer, between its tags."""
-        return f"{OPEN_TAG}\n{_written(observation.text)}{CLOSE_TAG}"
+        return tagged(_written(observation.text))
 
     def _turn_text(self, number: int, action: Action) -> str:
         return f"### Turn {number}\n**Action:**\n{self._action_text(action)}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from worldline.bench.agentworld.judge_prompt import JudgePrompts
 from worldline.bench.agentworld.judging import TRIES, Judge, judge_generation
 from worldline.bench.agentworld.records import EvalRow, Generation
-from worldline.domains.answers import CLOSE_TAG, OPEN_TAG
+from worldline.domains.answers import CLOSE_TAG, OPEN_TAG, OPENING
 from worldline.errors import ConfigError, ModelError
 from worldline.models.base import ChatModel
 from worldline.train.rewards.answer import Answer
@@ -149,7 +149,7 @@ def eval_row(moment: Moment, domain: str | None = None) -> EvalRow:
 def _written(moment: Moment) -> str:
     """The truth in the form of an answer, without its tags."""
     text = moment.domain.write_answer(moment.truth, moment.world)
-    return text.removeprefix(OPEN_TAG).removesuffix(CLOSE_TAG).strip("\n")
+    return text.removeprefix(OPENING).removesuffix(CLOSE_TAG).strip("\n")
 
 
 def _generation(row: EvalRow, answer: Answer) -> Generation:
