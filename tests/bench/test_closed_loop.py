@@ -1,6 +1,9 @@
 """The closed loop: what a simulation allows is taken in reality, and what does not survive is counted."""
 
 import json
+import subprocess
+import sys
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -60,6 +63,70 @@ def test_what_differs_from_run_to_run_is_compared_by_shape(garden, monkeypatch):
 def test_no_session_is_an_error():
     with pytest.raises(ConfigError):
         closed_loop_row([], 10)
+
+
+def test_an_interrupted_run_goes_on_and_runs_nothing_twice(garden, tmp_path, monkeypatch):
+    worlds = [(family, garden) for family in "aabc"]
+    whole = closed_loop_row(worlds, 4, seed=2)
+    ran, loop = [], loops.closed_loop
+
+    def counted(family, *args, **options):
+        ran.append(options["seed"])
+        return loop(family, *args, **options)
+
+    def interrupted(score):
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loops, "closed_loop", counted)
+    stem = tmp_path / "rows.json"
+    with pytest.raises(KeyboardInterrupt):
+        closed_loop_row(worlds, 4, seed=2, journal=stem, on_done=interrupted)
+    seen = []
+    assert closed_loop_row(worlds, 4, seed=2, journal=stem, on_done=seen.append) == whole
+    assert ran == [2000, 2001, 2002, 2003] and len(seen) == 4
+    more = closed_loop_row([*worlds, ("d", garden)], 4, seed=2, journal=stem)
+    assert more.sessions == 5 and ran[4:] == [2004], "more sessions go on from the same journal"
+    closed_loop_row(worlds, 5, seed=2, journal=stem)
+    closed_loop_row(worlds[:1], 4, seed=3, journal=stem)
+    assert len(ran) == 10, "another length and another seed are other sessions"
+
+
+def test_a_session_whose_endpoint_failed_is_run_again(garden, tmp_path, monkeypatch):
+    loop, failures = loops.closed_loop, iter(["EndpointError", None, "OutputError"])
+
+    def failing(*args, **options):
+        return loop(*args, **options).model_copy(update={"failure": next(failures)})
+
+    monkeypatch.setattr(loops, "closed_loop", failing)
+    for _ in range(2):
+        closed_loop_row([("a", garden)], 2, journal=tmp_path / "rows.json")
+    closed_loop_row([("a", garden), ("b", garden)], 2, journal=tmp_path / "rows.json")
+    assert next(failures, "spent") == "spent"
+    closed_loop_row([("a", garden), ("b", garden)], 2, journal=tmp_path / "rows.json")
+
+
+def test_a_killed_command_goes_on(tmp_path):
+    command = [sys.executable, "-m", "worldline", "bench", "closed-loop", "--domain", "search", "--world", GARDEN]
+    command += ["--turns", "6", "--turns", "8", "--sessions", "12", "--json"]
+    subprocess.run([*command, str(tmp_path / "whole.json")], check=True, capture_output=True)
+    out, journal = tmp_path / "rows.json", tmp_path / "rows.json.grounded-6.journal"
+    process = subprocess.Popen([*command, str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(1200):
+            if (journal.exists() and journal.read_bytes().count(b"\n") >= 3) or process.poll() is not None:
+                break
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.wait()
+    kept = journal.read_bytes().splitlines()
+    assert len(kept) >= 3 and not out.exists()
+    subprocess.run([*command, str(out)], check=True, capture_output=True)
+    assert out.read_text() == (tmp_path / "whole.json").read_text()
+    lines = journal.read_bytes().splitlines()
+    names = [json.loads(line)["trajectory"] for line in lines[1:]]
+    assert lines[:3] == kept[:3] and len(names) == len(set(names)) == 12
 
 
 def test_the_command_writes_its_rows(tmp_path):

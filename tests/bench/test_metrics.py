@@ -69,14 +69,14 @@ def test_the_lower_bound_is_below_the_rate_and_grows_with_evidence():
 
 def test_a_journal_survives_torn_lines_and_refuses_other_runs(tmp_path):
     path = tmp_path / "run.journal"
-    with Journal(path, "abc") as journal:
+    with Journal(path, "abc", TurnScore) as journal:
         journal.add("one", [score(True)])
         journal.add("two", [score(False)])
     path.write_bytes(path.read_bytes()[:-20])
-    with Journal(path, "abc") as again:
+    with Journal(path, "abc", TurnScore) as again:
         assert again.get("one") == [score(True)] and again.get("two") is None
         again.add("two", [score(False)])
-    with Journal(path, "abc") as whole:
+    with Journal(path, "abc", TurnScore) as whole:
         assert len(whole) == 2
-    with Journal(path, "other") as other:
+    with Journal(path, "other", TurnScore) as other:
         assert len(other) == 0

@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
+from worldline import __version__
+from worldline.bench.journal import Journal
 from worldline.bench.metrics import Interval, rate_interval
+from worldline.bench.runner import PASSING, model_failure
+from worldline.bench.suite import code_fingerprint
 from worldline.domains import get_domain
 from worldline.engines import EngineOptions, EngineParts, build_engine
 from worldline.errors import ConfigError
@@ -20,7 +26,7 @@ from worldline.kernels.base import GUESSED
 from worldline.record.environment import build_environment, build_explorer
 from worldline.record.sandbox import Surroundings
 from worldline.record.volatile import volatile_spans
-from worldline.types import Action, Frozen, Observation, Turn, WorldSpec
+from worldline.types import Action, Frozen, Observation, Turn, WorldSpec, content_id
 
 __all__ = ["ClosedLoopRow", "LoopScore", "closed_loop", "closed_loop_row"]
 
@@ -46,6 +52,8 @@ class LoopScore(Frozen):
     probes: int
     verified: bool | None
     """The reads asked again in the end say the same in both; None where there was none to ask."""
+    failure: str | None = None
+    """Type of the error that kept the engine's model from answering in some step; its guess counts."""
 
 
 class ClosedLoopRow(Frozen):
@@ -78,6 +86,7 @@ class ClosedLoopRow(Frozen):
 class _Step:
     turn: Turn
     abstained: bool
+    failure: str | None
 
 
 def closed_loop(
@@ -124,7 +133,14 @@ def closed_loop(
         abstained=sum(step.abstained for step in steps),
         probes=len(probes),
         verified=all(same[len(steps) :]) if probes else None,
+        failure=_worst(step.failure for step in [*steps, *probes]),
     )
+
+
+def _worst(failures: Iterable[str | None]) -> str | None:
+    """One that another run may not meet, where there is any; otherwise the first."""
+    met = [failure for failure in failures if failure is not None]
+    return next((failure for failure in met if failure in PASSING), met[0] if met else None)
 
 
 async def _simulate(
@@ -141,7 +157,7 @@ async def _simulate(
             extra = {GUESSED: True} if prediction.abstained else {}
             turn = Turn(action=action, observation=prediction.observation, extra=extra)
             engine.absorb(turn)
-            return _Step(turn, prediction.abstained)
+            return _Step(turn, prediction.abstained, model_failure(prediction))
 
         while len(steps) < turns:
             action = explorer.next([step.turn for step in steps])
@@ -191,6 +207,7 @@ def closed_loop_row(
     seed: int = 0,
     options: EngineOptions | None = None,
     parts: EngineParts | None = None,
+    journal: Path | None = None,
     on_done: Callable[[LoopScore], None] | None = None,
 ) -> ClosedLoopRow:
     """Run many sessions and sum them up.
@@ -202,24 +219,39 @@ def closed_loop_row(
         seed: Of the agents and the bootstrap; each session's agent gets another one.
         options: Thresholds of the engine.
         parts: Its memory and model.
+        journal: Stem of the journal files. With it, finished sessions are kept, so that a killed run goes on where it
+            was; one in which a model's endpoint failed is not, so that the next run asks again.
         on_done: Called after each session.
 
     Raises:
         ConfigError: There is no session.
     """
+    options, parts = options or EngineOptions(seed=seed), parts or EngineParts()
     scores: list[LoopScore] = []
     domain = ""
-    for number, (family, world) in enumerate(worlds):
-        domain = world.domain
-        score = closed_loop(
-            family, world, turns, engine=engine, seed=1000 * seed + number, options=options, parts=parts
-        )
-        scores.append(score)
-        if on_done is not None:
-            on_done(score)
+    with _journal(journal, engine, turns, options, parts) if journal is not None else nullcontext() as kept:
+        for number, (family, world) in enumerate(worlds):
+            domain, agent = world.domain, 1000 * seed + number
+            session = content_id([family, agent, world.model_dump(mode="json")])
+            done = kept.get(session) if kept is not None else None
+            if done is None:
+                done = [closed_loop(family, world, turns, engine=engine, seed=agent, options=options, parts=parts)]
+                if kept is not None and done[0].failure not in PASSING:
+                    kept.add(session, done)
+            scores += done
+            if on_done is not None:
+                on_done(done[0])
     if not scores:
         raise ConfigError("there is no session to run")
     return _summed(scores, domain, engine, turns, seed)
+
+
+def _journal(stem: Path, engine: str, turns: int, options: EngineOptions, parts: EngineParts) -> Journal[LoopScore]:
+    model = parts.model
+    asked = [model.name, str(parts.sampling), str(parts.prompts)] if model is not None else None
+    recorded = len(parts.memory) if parts.memory is not None else None
+    run = [__version__, engine, turns, asked, recorded, options.model_dump(mode="json"), code_fingerprint()]
+    return Journal(stem.with_name(f"{stem.name}.{engine}-{turns}.journal"), content_id(run), LoopScore)
 
 
 def _summed(scores: Sequence[LoopScore], domain: str, engine: str, turns: int, seed: int) -> ClosedLoopRow:

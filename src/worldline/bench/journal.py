@@ -1,4 +1,4 @@
-"""The journal of a benchmark run: finished trajectories, so that a killed run goes on where it was."""
+"""The journal of a benchmark run: finished sessions, so that a killed run goes on where it was."""
 
 from __future__ import annotations
 
@@ -7,29 +7,34 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Generic, TypeVar
 
-from worldline.bench.metrics import TurnScore
 from worldline.errors import StorageError, boundary
+from worldline.types import Frozen
 
 __all__ = ["Journal"]
 
 
-class Journal:
-    """Scored turns by trajectory, appended line by line to a file that begins with the run's fingerprint.
+Score = TypeVar("Score", bound=Frozen)
+
+
+class Journal(Generic[Score]):
+    """Scores by trajectory, appended line by line to a file that begins with the run's fingerprint.
 
     Args:
         path: The file; made if missing. A file of another run (another fingerprint) is started anew; a torn last
             line is dropped.
         fingerprint: Hash of everything the scores depend on.
+        kind: What a score is.
 
     Raises:
         StorageError: The file cannot be written.
     """
 
-    def __init__(self, path: Path, fingerprint: str) -> None:
+    def __init__(self, path: Path, fingerprint: str, kind: type[Score]) -> None:
         self._path = path
-        self._done: dict[str, list[TurnScore]] = {}
+        self._kind = kind
+        self._done: dict[str, list[Score]] = {}
         with boundary(StorageError, f"opening {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             kept = self._read(fingerprint)
@@ -40,7 +45,7 @@ class Journal:
             if not kept:
                 self._write(json.dumps({"fingerprint": fingerprint}))
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Journal[Score]:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -49,11 +54,11 @@ class Journal:
     def __len__(self) -> int:
         return len(self._done)
 
-    def get(self, trajectory: str) -> list[TurnScore] | None:
+    def get(self, trajectory: str) -> list[Score] | None:
         """Return the scores of a finished trajectory, or None."""
         return self._done.get(trajectory)
 
-    def add(self, trajectory: str, scores: Sequence[TurnScore]) -> None:
+    def add(self, trajectory: str, scores: Sequence[Score]) -> None:
         """Keep the scores of a finished trajectory, on disk before this returns."""
         rows = [score.model_dump(mode="json", exclude_defaults=True) for score in scores]
         with boundary(StorageError, f"writing {self._path}"):
@@ -87,7 +92,7 @@ class Journal:
                 if number == 0 and value.get("fingerprint") != fingerprint:
                     return 0
                 if number:
-                    self._done[value["trajectory"]] = [TurnScore.model_validate(row) for row in value["scores"]]
+                    self._done[value["trajectory"]] = [self._kind.model_validate(row) for row in value["scores"]]
             except (ValueError, KeyError, AttributeError):
                 break
             kept += len(line) + 1

@@ -95,7 +95,7 @@ def measure_learned(
             ]
             for name in names:
                 file = journal.with_name(f"{journal.name}.{name}.journal")
-                kept[name] = opened.enter_context(Journal(file, content_id([name, *fingerprint])))
+                kept[name] = opened.enter_context(Journal(file, content_id([name, *fingerprint]), TurnScore))
         for task, left_out in tasks.items():
             fold = _Fold([t for t in trajectories if t.family != task], left_out, domain, options)
             for name in names:

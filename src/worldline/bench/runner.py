@@ -16,11 +16,11 @@ from worldline.formats.agentworldbench import EVALUATED
 from worldline.memory import Memory
 from worldline.types import Observation, Prediction, Trajectory, Turn, WorldSpec
 
-__all__ = ["EngineFactory", "run", "score_trajectory", "scored_turns"]
+__all__ = ["PASSING", "EngineFactory", "model_failure", "run", "score_trajectory", "scored_turns"]
 
 EngineFactory = Callable[[WorldSpec], Engine]
 
-_PASSING = {"EndpointError", "RateLimitError", "ModelTimeoutError"}
+PASSING = {"EndpointError", "RateLimitError", "ModelTimeoutError"}
 """Failures that another run may not meet."""
 _WORST = Comparison(exact=False, error_agrees=False, rouge_l=0.0, structured=False)
 
@@ -30,7 +30,7 @@ def run(
     factory: EngineFactory,
     *,
     memory: Memory | None = None,
-    journal: Journal | None = None,
+    journal: Journal[TurnScore] | None = None,
     on_done: Callable[[Trajectory], None] | None = None,
 ) -> list[TurnScore]:
     """Score an engine on trajectories, one after the other.
@@ -49,7 +49,7 @@ def run(
             done = journal.get(trajectory.id) if journal is not None else None
             if done is None:
                 done = runner.run(score_trajectory(trajectory, factory, memory))
-                if journal is not None and not any(score.failure in _PASSING for score in done):
+                if journal is not None and not any(score.failure in PASSING for score in done):
                     journal.add(trajectory.id, done)
             scores.extend(done)
             if on_done is not None:
@@ -144,8 +144,11 @@ def _score(
 
 def _failure(prediction: Prediction | None, error: WorldlineError | None) -> str | None:
     """What kept the engine, or the model inside it, from answering."""
-    if error is not None:
-        return type(error).__name__
+    return type(error).__name__ if error is not None else model_failure(prediction)
+
+
+def model_failure(prediction: Prediction | None) -> str | None:
+    """Return the type of the error that kept an engine's model from answering, where the engine went on without it."""
     inside = prediction.extra.get("model_error") if prediction is not None else None
     return str(inside["type"]) if inside else None
 

@@ -211,12 +211,12 @@ def _check(name: str, suite: Suite, memory: Memory, options: EngineOptions, part
 
 def _journal(
     stem: Path, name: str, suite: Suite, model: str | None, options: EngineOptions, parts: EngineParts
-) -> Journal:
+) -> Journal[TurnScore]:
     asked = [model, str(parts.sampling), str(parts.prompts)] if model is not None else None
     fingerprint = content_id(
         [__version__, name, suite.fingerprint, asked, options.model_dump(mode="json"), code_fingerprint()]
     )
-    return Journal(stem.with_name(f"{stem.name}.{name}.journal"), fingerprint)
+    return Journal(stem.with_name(f"{stem.name}.{name}.journal"), fingerprint, TurnScore)
 
 
 def code_fingerprint() -> str:

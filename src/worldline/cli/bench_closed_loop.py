@@ -63,7 +63,8 @@ def bench_closed_loop(
     """Let a scripted agent act in the simulation, take its actions in reality, and print how much survives.
 
     The worlds are those of the recordings; the actions are new. Optimism is the share of really refused steps that the
-    simulation let pass.
+    simulation let pass. With --json FILE, finished sessions are kept beside it, so that a run that was killed goes on
+    where it was.
     """
     require_extra("scipy", "bench")
     from worldline.bench.closed_loop import closed_loop_row
@@ -85,6 +86,7 @@ def bench_closed_loop(
                 seed=seed,
                 options=EngineOptions(seed=seed),
                 parts=parts,
+                journal=json_file if json_file and str(json_file) != "-" else None,
                 on_done=lambda _, task=task: progress.advance(task),  # type: ignore[misc]
             )
             rows.append(row)
