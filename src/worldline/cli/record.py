@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ record.add_command(record_mcp)
 
 @record.command()
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File; `.zst` compresses.")
-@click.option("--generate", type=click.IntRange(1), metavar="N", help="Compose about N sessions (the default: 400).")
+@click.option("--generate", type=click.IntRange(1), metavar="N", help="Compose N sessions (the default: 400).")
 @click.option("--dialect", type=click.Choice(DIALECTS), default="commands", show_default=True, help="Of --generate.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the composed sessions.")
 @click.option("--plans", type=_FILE, help="Sessions to record, one plan (JSON) a line.")
@@ -88,10 +88,21 @@ def _plans(options: dict[str, Any]) -> Iterator[Any]:
     if options["dialect"] == "keystrokes":
         from worldline.record.keystroke_plans import generate as generate_typed
 
-        return generate_typed(options["seed"], options["generate"])
+        if options["generate"] is None:
+            return generate_typed(options["seed"])
+        return _composed(lambda count: generate_typed(options["seed"], count), options["generate"])
     from worldline.record.plans import generate
 
-    return iter(generate(options["generate"] or 400, options["seed"]))
+    return _composed(lambda count: generate(count, options["seed"]), options["generate"] or 400)
+
+
+def _composed(generate: Callable[[int], Iterable[Any]], count: int) -> Iterator[Any]:
+    """Exactly so many sessions: a composer rounds, and gives one of each family at least."""
+    asked = count
+    while len(plans := list(generate(asked))) < count:
+        asked += count - len(plans)
+    # Evenly taken, since plans come family by family.
+    return (plans[number * len(plans) // count] for number in range(count))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
