@@ -61,7 +61,7 @@ def test_doctor_says_what_works_and_what_to_install(tmp_path: Path):
     for line in done.stdout.splitlines():
         assert line.split()[0] in ("works", "broken", "missing")
         if "not installed" in line:
-            assert "pip install 'worldline[" in line or "apt-get install" in line
+            assert any(way in line for way in ("pip install 'worldline[", "apt-get install", "install_mcp_servers.py"))
     found = json.loads(worldline("doctor", "--json", home=tmp_path).stdout)
     assert {"name", "works", "detail", "advice", "needed"} == set(found[0])
     assert done.returncode == int(any(f["needed"] and not f["works"] for f in found))
@@ -74,3 +74,28 @@ def test_doctor_sees_what_is_missing(tmp_path: Path):
     by_name = {finding["name"]: finding for finding in found}
     assert not by_name["bwrap"]["works"] and by_name["bwrap"]["advice"] == "apt-get install bubblewrap"
     assert by_name["shell kernel"]["works"]
+
+
+def test_doctor_says_which_mcp_servers_are_installed(tmp_path: Path):
+    from worldline.record.mcp.settings import PACKAGES
+
+    servers = tmp_path / "servers"
+    (servers / "python/bin").mkdir(parents=True)
+    (servers / "python/bin/python").touch()
+    (servers / "python/lib/python3.11/site-packages/mcp_server_time-2.7.dist-info").mkdir(parents=True)
+    (servers / "python1/lib/python3.11/site-packages/mcp_server_sqlite-1.3.dist-info").mkdir(parents=True)
+    done = worldline("doctor", "--json", home=tmp_path, env={"WORLDLINE_MCP_HOME": str(servers)})
+    found = {f["name"].removeprefix("mcp server: "): f for f in json.loads(done.stdout) if "mcp server" in f["name"]}
+    assert set(found) == set(PACKAGES) and not any(f["needed"] for f in found.values())
+    assert [name for name, finding in found.items() if finding["works"]] == ["time"]
+    assert found["time"]["detail"] == f"2.7 in {servers}"
+    assert "python1/bin/python is missing" in found["sqlite"]["detail"]
+    for name in set(found) - {"time"}:
+        assert "python3 scripts/install_mcp_servers.py" in found[name]["advice"], name
+    assert "WORLDLINE_MCP_HOME" in found["git"]["advice"] and str(servers) in found["git"]["detail"]
+
+
+def test_doctor_says_that_a_setting_of_the_servers_is_wrong(tmp_path: Path):
+    done = worldline("doctor", "--json", home=tmp_path, env={"WORLDLINE_MCP_TIMEOUT": "soon"})
+    (finding,) = [f for f in json.loads(done.stdout) if "mcp server" in f["name"]]
+    assert not finding["works"] and "WORLDLINE_MCP_TIMEOUT" in finding["detail"]

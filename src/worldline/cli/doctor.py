@@ -9,7 +9,9 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -19,7 +21,10 @@ from rich.table import Table
 from worldline import __version__
 from worldline.cli.options import json_flag
 from worldline.cli.text import visible
-from worldline.errors import WorldlineError
+from worldline.errors import ConfigError, SandboxError, WorldlineError
+
+if TYPE_CHECKING:
+    from worldline.record.mcp.settings import ServerSettings
 
 __all__ = ["doctor"]
 
@@ -39,7 +44,7 @@ class Finding:
 @json_flag
 def doctor(as_json: bool) -> None:
     """Say what is installed, what works and what to install. Status 1 if something needed does not work."""
-    findings = [*_platform(), *_computing(), *_recording(), *_data(), *_extras()]
+    findings = [*_platform(), *_computing(), *_recording(), *_servers(), *_data(), *_extras()]
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
@@ -83,6 +88,30 @@ def _recording() -> list[Finding]:
         _try("sandbox", _sandbox_runs, "see docs/recording.md"),
         _try("recorded screen", _screen_records, "see docs/recording.md"),
     ]
+
+
+def _servers() -> list[Finding]:
+    """The known MCP servers, which `worldline record mcp` and the closed loop of `mcp` run."""
+    from worldline.record.mcp.settings import PACKAGES, ServerSettings
+
+    try:
+        settings = ServerSettings.from_environment()
+    except ConfigError as error:
+        return [Finding("mcp servers", False, error.message, "correct or unset that variable")]
+    return [
+        _try(f"mcp server: {kind}", partial(_server_installed, settings, kind), "see docs/mcp.md") for kind in PACKAGES
+    ]
+
+
+def _server_installed(settings: ServerSettings, kind: str) -> str:
+    found, program = settings.version(kind), settings.program(kind)
+    if not program.exists():
+        package = "nodejs npm" if program.name == "node" else "python3-venv"
+        raise SandboxError(
+            f"{found}, but {program} is missing",
+            hint=f"apt-get install {package}, then python3 scripts/install_mcp_servers.py",
+        )
+    return f"{found} in {settings.home}"
 
 
 def _data() -> list[Finding]:

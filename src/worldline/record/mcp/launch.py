@@ -103,12 +103,12 @@ def _launched(name: str, server: Server, settings: ServerSettings) -> JsonDict:
 
 def _program(kind: str, settings: ServerSettings) -> list[str]:
     folder, package = PACKAGES[kind]
+    program, home = settings.program(kind), settings.home
+    inside = f"{INSIDE}/{program.relative_to(home)}" if program.is_relative_to(home) else str(program)
     if folder == "node":
-        own = settings.home / "node/bin/node"
-        node = f"{INSIDE}/node/bin/node" if own.exists() else "/usr/bin/node"
-        return [node, f"{INSIDE}/node/node_modules/{package}/dist/index.js"]
+        return [inside, f"{INSIDE}/node/node_modules/{package}/dist/index.js"]
     module = package.replace("-", "_")
-    return [f"{INSIDE}/{folder}/bin/python", "-c", f"from {module} import main; main()"]
+    return [inside, "-c", f"from {module} import main; main()"]
 
 
 def _graph(name: str) -> str:

@@ -74,6 +74,14 @@ class ServerSettings:
             )
         return version
 
+    def program(self, kind: str) -> Path:
+        """Return the program of this machine that runs a kind of server; it need not exist."""
+        folder, _ = PACKAGES[kind]
+        if folder != "node":
+            return self.home / folder / "bin/python"
+        own = self.home / "node/bin/node"
+        return own if own.exists() else Path("/usr/bin/node")
+
 
 @cache
 def _version(home: Path, kind: str) -> str | None:
