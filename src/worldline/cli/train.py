@@ -65,7 +65,7 @@ def sft(**options: Any) -> None:
 @train.command("rl")
 @_stage_options
 def rl(**options: Any) -> None:
-    """Reinforce by GSPO, with the rubric and the rules that need no judge."""
+    """Reinforce by GSPO; rubric and rules are mixed, and judged, as the recipe says."""
     _run("rl", **options)
 
 

@@ -110,10 +110,13 @@ class Judge:
         if self._tried or len(self.forms()) == 1:
             return await self._ask(question, prompts, sampling)
         async with self._probing:
-            try:
-                return await self._ask(question, prompts, sampling)
-            finally:
-                self._tried = True
+            if not self._tried:
+                try:
+                    return await self._ask(question, prompts, sampling)
+                finally:
+                    self._tried = True
+        # those that waited meanwhile go on side by side
+        return await self._ask(question, prompts, sampling)
 
     async def _ask(self, question: Question, prompts: JudgePrompts, sampling: Sampling) -> _Answered:
         forms = self.forms()

@@ -2,7 +2,12 @@
 
 A judge is shown the block's content and nothing else of a completion, laid out and read as in the evaluation (see
 :mod:`worldline.bench.agentworld.judging`): scores that are not five whole numbers from 1 to 5 are a failure, which is
-tried again. After the last try the answer gets 0, and that is counted.
+tried again. After the last try the answer gets 0 (Qwen-AgentWorld), and that is counted.
+
+A judge that gives no answer at all (unreachable, overloaded) says nothing about the answer, and is asked again in
+further rounds. After the last one the rubric says so, and :class:`worldline.train.rewards.mixing.RewardFunction` scores
+the whole group of answers to that prompt by the executed rubric: rewards within a group are compared, so that two
+rubrics side by side would teach their difference. Where a judge answers nothing over several batches, training stops.
 """
 
 from __future__ import annotations
@@ -15,14 +20,16 @@ from worldline.bench.agentworld.judge_prompt import JudgePrompts
 from worldline.bench.agentworld.judging import TRIES, Judge, judge_generation
 from worldline.bench.agentworld.records import EvalRow, Generation
 from worldline.domains.answers import CLOSE_TAG, OPEN_TAG, OPENING
-from worldline.errors import ConfigError, ModelError
+from worldline.errors import ConfigError, EndpointError, ModelError
 from worldline.models.base import ChatModel
+from worldline.models.config import resolve_model
 from worldline.train.rewards.answer import Answer
+from worldline.train.rewards.mixing import JudgeOptions
 from worldline.train.rewards.moment import Moment
-from worldline.train.rewards.rubric import DIMENSIONS, Rubric, told_share
+from worldline.train.rewards.rubric import DIMENSIONS, UNANSWERED, Rubric, told_share
 from worldline.types import content_id
 
-__all__ = ["JudgedRubric", "eval_row"]
+__all__ = ["JudgedRubric", "eval_row", "judge_domain", "resolve_judge", "shown_generation"]
 
 _LIKE = {"database": "mcp", "code": "terminal"}
 """Domains that are judged by the rules of another one, where there is no prompt of their own."""
@@ -40,6 +47,7 @@ class JudgedRubric:
         again: Further rounds for an answer whose calls failed (the client has its own retries beneath).
         pause: Seconds before a further round; doubled for each.
         seed: Of the calls.
+        patience: Batches in a row without a single answer until that is an error; None: any number.
     """
 
     judge: Judge | ChatModel
@@ -49,6 +57,7 @@ class JudgedRubric:
     again: int = 2
     pause: float = 1.0
     seed: int = 0
+    patience: int | None = None
     ask_exact: bool = False
     """Whether to ask about answers that equal the truth; otherwise they get five in every dimension."""
     asked: int = 0
@@ -56,7 +65,12 @@ class JudgedRubric:
     retried: int = 0
     """Further rounds that were needed."""
     failed: int = 0
-    """Answers that got 0 because the judge failed to the end."""
+    """Answers that got 0 because no judgement of them could be read."""
+    unanswered: int = 0
+    """Answers about which the judge said nothing, to the end."""
+    _silent: int = 0
+    """Batches in a row."""
+    _last: ModelError | None = None
 
     def __post_init__(self) -> None:
         if self.concurrency < 1 or self.tries < 1 or self.again < 0:
@@ -67,10 +81,23 @@ class JudgedRubric:
 
         Raises:
             ConfigError: There is no prompt for a domain.
+            EndpointError: The judge answered nothing in so many batches in a row.
         """
+        asked_before, unanswered_before = self.asked, self.unanswered
         judge = self.judge if isinstance(self.judge, Judge) else Judge(self.judge)
         room = asyncio.Semaphore(self.concurrency)
-        return list(await asyncio.gather(*(self._one(judge, room, *each) for each in asked)))
+        found = list(await asyncio.gather(*(self._one(judge, room, *each) for each in asked)))
+        if self.asked > asked_before:
+            self._note_silence(self.unanswered - unanswered_before == self.asked - asked_before)
+        return found
+
+    def _note_silence(self, silent: bool) -> None:
+        self._silent = self._silent + 1 if silent else 0
+        if self.patience is not None and self._silent >= self.patience:
+            raise EndpointError(
+                f"the judge answered nothing in {self._silent} batches in a row: {self._last}",
+                hint="bring it back and go on with --resume, or take the judge out of the recipe",
+            )
 
     async def aclose(self) -> None:
         """Close the judge's connections; it opens new ones when it is asked again."""
@@ -86,42 +113,67 @@ class JudgedRubric:
         elif "empty" in answer.flags and not exact:
             return Rubric({}, failure="empty")
         else:
-            row = eval_row(moment, self._domain(moment))
+            row = eval_row(moment, judge_domain(self.prompts, moment))
             async with room:
-                judged = await self._judged(judge, row, _generation(row, answer))
-            if judged is None:
-                self.failed += 1
-                return Rubric({}, exact, failure="the judge failed")
+                judged = await self._judged(judge, row, shown_generation(row, answer))
+            if isinstance(judged, str):
+                return Rubric({}, exact, failure=judged)
             scores = {name: float(judged[name]) for name in DIMENSIONS}
         if told is not None:
             scores["consistency"] = 1 + (scores["consistency"] - 1) * told
         return Rubric(scores, exact, told=told)
 
-    async def _judged(self, judge: Judge, row: EvalRow, shown: Generation) -> dict[str, int] | None:
+    async def _judged(self, judge: Judge, row: EvalRow, shown: Generation) -> dict[str, int] | str:
+        """Return the scores, or why there are none."""
         self.asked += 1
         for round in range(self.again + 1):
             if round:
                 self.retried += 1
                 await asyncio.sleep(self.pause * 2 ** (round - 1))
-            try:
-                judgement = await judge_generation(
-                    judge, row, shown, prompts=self.prompts, seed=self.seed, repeat=round, tries=self.tries
-                )
-            except ModelError:
-                continue
+            judgement = await judge_generation(
+                judge, row, shown, prompts=self.prompts, seed=self.seed, repeat=round, tries=self.tries
+            )
             if judgement.scores is not None:
                 return judgement.scores
-        return None
+            if judgement.outcome == "error":
+                self._last = ModelError((judgement.error or {}).get("message", "no answer"))
+        if judgement.outcome == "error":
+            self.unanswered += 1
+            return UNANSWERED
+        self.failed += 1
+        return "the judge's answer cannot be read"
 
-    def _domain(self, moment: Moment) -> str:
-        name = moment.world.domain
-        try:
-            self.prompts.check_domain(name)
-        except ConfigError:
-            if name not in _LIKE:
-                raise
-            return _LIKE[name]
-        return name
+
+def resolve_judge(options: JudgeOptions) -> JudgedRubric:
+    """Build the judge that options name.
+
+    Raises:
+        ConfigError: There is no such model.
+    """
+    model = resolve_model(options.model, overrides={"concurrency": options.concurrency})
+    return JudgedRubric(
+        model,
+        concurrency=options.concurrency,
+        tries=options.tries,
+        again=options.again,
+        patience=options.patience,
+    )
+
+
+def judge_domain(prompts: JudgePrompts, moment: Moment) -> str:
+    """Return the domain whose judge prompt applies to a moment.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    name = moment.world.domain
+    try:
+        prompts.check_domain(name)
+    except ConfigError:
+        if name not in _LIKE:
+            raise
+        return _LIKE[name]
+    return name
 
 
 def eval_row(moment: Moment, domain: str | None = None) -> EvalRow:
@@ -152,8 +204,8 @@ def _written(moment: Moment) -> str:
     return text.removeprefix(OPENING).removesuffix(CLOSE_TAG).strip("\n")
 
 
-def _generation(row: EvalRow, answer: Answer) -> Generation:
-    """The block alone, as if it were all that was written."""
+def shown_generation(row: EvalRow, answer: Answer) -> Generation:
+    """Lay out an answer for a judge: the block alone, as if it were all that was written."""
     content = f"{OPEN_TAG}\n{answer.body}{CLOSE_TAG}"
     key = content_id([row.key, content], length=32)
     # an empty reasoning says that all of the content is answer, whatever tags the block shows

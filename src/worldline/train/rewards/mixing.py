@@ -17,23 +17,48 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Protocol
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from worldline.data.rows import TrainingRow
 from worldline.errors import ConfigError, FormatError
 from worldline.train.rewards.answer import Answer, read_answer
 from worldline.train.rewards.moment import Grounds, GroundsCache, Moment, read_moment
-from worldline.train.rewards.rubric import DIMENSIONS, Rubric, executed_rubric
+from worldline.train.rewards.rubric import DIMENSIONS, UNANSWERED, Rubric, executed_rubric
 from worldline.train.rewards.rules import Rules, rule_part
 from worldline.types import Frozen, JsonDict
 
-__all__ = ["RewardFunction", "RewardOptions", "RubricSource", "Scored", "columns", "completion_text", "reward_function"]
+__all__ = [
+    "JudgeOptions",
+    "RewardFunction",
+    "RewardOptions",
+    "RubricSource",
+    "Scored",
+    "columns",
+    "completion_text",
+    "reward_function",
+]
 
 _Weight = Annotated[float, Field(ge=0)]
+_Count = Annotated[int, Field(ge=1)]
+
+
+class JudgeOptions(Frozen):
+    """Who judges answers in place of the executed rubric."""
+
+    model: Annotated[str, Field(min_length=1)]
+    """`URL#NAME`, a name from models.yaml, or `local:NAME`."""
+    concurrency: _Count = 16
+    """Answers that are judged at the same time."""
+    tries: _Count = 3
+    """Calls for an answer whose judgement cannot be read; after the last one the answer gets 0."""
+    again: Annotated[int, Field(ge=0)] = 2
+    """Further rounds for an answer whose calls got no answer."""
+    patience: _Count = 3
+    """Batches in a row in which the judge answers nothing, until training stops."""
 
 
 class RewardOptions(Frozen):
@@ -49,8 +74,15 @@ class RewardOptions(Frozen):
     """Recorded actions behind a turn that must stay consistent with its answer."""
     execute: bool = True
     """Whether kernels are run at all."""
+    judge: JudgeOptions | None = None
+    """Scores the rubric part in place of the executed rubric. A text is short for its `model`."""
     thinking: bool | None = None
     """Whether prompts end inside `<think>`: then reasoning that is never closed is no answer."""
+
+    @field_validator("judge", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        return {"model": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _some_weight(self) -> RewardOptions:
@@ -179,9 +211,16 @@ class RewardFunction:
             self._loop = None
 
     def _rubrics(self, read: Sequence[tuple[Moment, Answer]]) -> list[Rubric]:
-        if self.judge is not None:
-            return self._portal().call(self.judge.score, read)
-        return [executed_rubric(moment, answer, self._grounds(moment, answer)) for moment, answer in read]
+        if self.judge is None:
+            return [self._executed(*each) for each in read]
+        found = self._portal().call(self.judge.score, read)
+        # Answers to one prompt are weighed against each other, so that all of them are measured by the same rubric.
+        groups = {moment.id for (moment, _), rubric in zip(read, found, strict=True) if rubric.failure == UNANSWERED}
+        pairs = zip(read, found, strict=True)
+        return [self._executed(*each) if each[0].id in groups else rubric for each, rubric in pairs]
+
+    def _executed(self, moment: Moment, answer: Answer) -> Rubric:
+        return replace(executed_rubric(moment, answer, self._grounds(moment, answer)), unjudged=self.judge is not None)
 
     def _portal(self) -> BlockingPortal:
         """A thread with an event loop of its own, kept: a judge's connections live in one loop."""
@@ -222,6 +261,8 @@ class RewardFunction:
         sums["failed"].append(float(one.rubric.failure is not None))
         sums["exact"].append(float(one.rubric.exact))
         sums["copied"].append(float(one.rubric.copied))
+        if self.judge is not None:
+            sums["unjudged"].append(float(one.rubric.unjudged))
         sums["flagged"].append(float(bool(one.answer.flags)))
         for name in DIMENSIONS:
             if name in one.rubric.scores:
@@ -240,12 +281,19 @@ def reward_function(
     Args:
         rows: Whose completions will be rewarded; their data set has the columns of :func:`columns`.
         options: How.
-        judge: Scores in place of the executed rubric (see :mod:`worldline.train.rewards.judged`).
+        judge: Scores in place of the executed rubric; default the judge of the options (see
+            :mod:`worldline.train.rewards.judged`).
 
     Raises:
+        ConfigError: There is no such judge.
         FormatError: A row is none of reinforcement learning.
     """
     how = options or RewardOptions()
+    if judge is None and how.judge is not None:
+        # judged.py lays rows out as the evaluation does; who needs no judge loads none of that
+        from worldline.train.rewards.judged import resolve_judge
+
+        judge = resolve_judge(how.judge)
     moments = {moment.id: moment for moment in map(read_moment, rows)}
     return RewardFunction(moments, how, judge, GroundsCache(steps=how.steps))
 

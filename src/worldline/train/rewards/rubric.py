@@ -41,10 +41,12 @@ from worldline.train.rewards.similarity import (
 )
 from worldline.types import Observation, WorldSpec, canonical_json
 
-__all__ = ["DIMENSIONS", "HIGHEST", "Rubric", "executed_rubric", "form_faults", "told_share"]
+__all__ = ["DIMENSIONS", "HIGHEST", "UNANSWERED", "Rubric", "executed_rubric", "form_faults", "told_share"]
 
 HIGHEST = 25.0
 """Reward of the truth."""
+UNANSWERED = "the judge did not answer"
+"""Failure of a rubric that a judge was to fill in and did not: nothing is known about the answer."""
 _NEARLY = 0.95
 """Highest share for content that is not the truth."""
 _FLAG_COSTS = {
@@ -74,6 +76,8 @@ class Rubric:
     told: float | None = None
     """How right the state change and the reward beside the observation are; None where none were asked for."""
     failure: str | None = None
+    unjudged: bool = False
+    """Computed because a judge gave no answer."""
 
     @property
     def reward(self) -> float:
