@@ -116,8 +116,8 @@ def load_model(recipe: Recipe, tokenizer: Any, folder: Path | None = None, seed:
         dtype = getattr(torch, recipe.model.dtype)
         model = transformers.AutoModelForCausalLM.from_pretrained(str(path), dtype=dtype, **where)
     if "gguf_file" in where:
-        # A GGUF file is unpacked to floats, but the model still says it is quantised and will not be saved.
-        model.hf_quantizer = None
+        # A GGUF file is unpacked to floats, but the model still says it is quantised, and will not be saved or trained.
+        model.hf_quantizer, model.is_quantized = None, False
         if hasattr(model.config, "quantization_config"):
             del model.config.quantization_config
     return model
