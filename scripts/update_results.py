@@ -1,13 +1,14 @@
 """Measure everything that docs/benchmarks.md states, and put it between the page's result markers.
 
     python scripts/update_results.py [--part PART]... [--terminal-tasks FILE] [--tau FILE]... [--model local]...
-                                     [--model-sample N] [--out runs/results]
+                                     [--model-sample N] [--ablation-seeds N] [--out runs/results]
 
-Parts: terminal, keystrokes, speed, tools, closed-loop; without `--part`, all of these. Three more are measured where
+Parts: terminal, keystrokes, speed, tools, closed-loop; without `--part`, all of these. Others are measured where
 they are asked for: `memory` indexes a million transitions (needs a quiet machine), `--terminal-tasks` names the file of
 the external check (`terminal_tasks.steps.jsonl`), `--tau` files of tool trajectories to learn worlds from. `--model`
-names a model for the rows with one. Every part keeps its JSON in the output folder and goes on where it was after a
-kill. A model takes hours on a small machine: its answers are kept in the output folder as well.
+names a model for the rows with one. `--ablation-seeds` trains the `tiny-scratch` recipe in eight ways with so many
+seeds (extra `train`; an hour of one core a seed). Every part keeps its JSON in the output folder and goes on where it
+was after a kill. A model takes hours on a small machine: its answers are kept in the output folder as well.
 """
 
 import argparse
@@ -295,6 +296,24 @@ def learned(page: str, when: str, out: Path, files: list[Path]) -> str:
     return replace(page, "learned", when + "\n\n".join(parts))
 
 
+def ablation(page: str, when: str, out: Path, seeds: int) -> str:
+    """Train every way through the pipeline; folders beside the results keep what is trained already."""
+    table = out / "ablation.json"
+    folder = out.parent / "ablation"
+    worldline(
+        "train", "all", "--recipe", "tiny-scratch", "--out", str(folder), "--seeds", str(seeds), "--json", str(table)
+    )
+    lines = [
+        "| stages | turns, all seeds | exact | 95% interval | by seed | errors agree | ROUGE-L |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in load(table):
+        cells = [row["cell"], str(row["n"]), percent(row["exact"]), interval(row["exact_ci"])]
+        cells += [" ".join(map(percent, row["by_seed"])), percent(row["error_agreement"]), percent(row["rouge_l"])]
+        lines.append("| " + " | ".join(cells) + " |")
+    return replace(page, "ablation", when + "\n".join(lines))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", action="append", choices=sorted(PARTS), help="measure this part only; repeat")
@@ -302,12 +321,13 @@ def main() -> None:
     parser.add_argument("--tau", action="append", type=Path, default=[])
     parser.add_argument("--model", action="append", default=[], help="measure this model, too: local, URL#NAME, ...")
     parser.add_argument("--model-sample", type=int, default=0, help="turns for rows that are nothing but a model")
+    parser.add_argument("--ablation-seeds", type=int, default=0, help="train the ablation with so many seeds")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "results")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     page = PAGE.read_text(encoding="utf-8")
     when = f"Measured {datetime.now(UTC):%Y-%m-%d} with seed 0.\n\n"
-    alone = options.terminal_tasks is not None or options.tau or options.model
+    alone = options.terminal_tasks is not None or options.tau or options.model or options.ablation_seeds
     for part in options.part or ([] if alone else USUAL):
         page = PARTS[part](page, when, options.out)
         PAGE.write_text(page, encoding="utf-8")
@@ -315,6 +335,8 @@ def main() -> None:
         page = external(page, when, options.out, options.terminal_tasks)
     if options.tau:
         page = learned(page, when, options.out, options.tau)
+    if options.ablation_seeds:
+        page = ablation(page, when, options.out, options.ablation_seeds)
     if options.model:
         page = replace(page, "model", when + with_models(options.model, options.model_sample, options.out))
     PAGE.write_text(page, encoding="utf-8")
