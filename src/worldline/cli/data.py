@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -13,6 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from worldline.cli.options import json_file_option, write_json
+from worldline.cli.teaching import teaching_of, teaching_options
 from worldline.data.rows import STAGES, Stage
 from worldline.errors import StorageError, boundary
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from worldline.data.building import BuildReport, Checks, DataOptions
     from worldline.data.overlap import Reference
     from worldline.data.rows import TrainingRow
+    from worldline.data.teaching import Teaching
     from worldline.types import JsonDict, Trajectory
 
 __all__ = ["data"]
@@ -54,6 +56,7 @@ def data() -> None:
 @click.option("--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of templates.")
 @click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all draws.")
+@teaching_options
 @json_file_option
 def build(
     stage: Stage,
@@ -74,11 +77,13 @@ def build(
     skip_bad: bool,
     seed: int,
     json_file: Path | None,
+    **teacher: Any,
 ) -> None:
     """Turn trajectories into a training set: rows.jsonl.zst, report.json and a card.
 
-    STAGE is cpt (continued pre-training on whole trajectories), sft (one turn each, with executed reasoning) or rl (one
-    turn's prompt each, its truth kept for the reward).
+    STAGE is cpt (continued pre-training on whole trajectories), sft (one turn each, with executed reasoning or that of
+    a teacher) or rl (one turn's prompt each, its truth kept for the reward). With a teacher, a build that was stopped
+    goes on where it was when the same command is given again.
     """
     from worldline.data.building import BuildReport, DataOptions, build_rows
     from worldline.data.card import data_card
@@ -99,6 +104,7 @@ def build(
             "prompts": prompts,
         }
     )
+    teaching = teaching_of(stage, out, seed, **teacher)
     report = BuildReport()
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed}"), TimeElapsedColumn())
@@ -107,11 +113,16 @@ def build(
         reference = _reference(against, skip_bad) if against else None
         found = _trajectories([*paths, *more], domains, skip_bad)
         watched = (trajectory for trajectory in found if not bar.advance(task))  # type: ignore[func-returns-value]
-        rows = build_rows(watched, options, report, benchmarks=reference, checks=_checks(stage))
+        if teaching is not None:
+            from worldline.data.teaching import taught_rows
+
+            rows = taught_rows(watched, options, report, teaching, benchmarks=reference)
+        else:
+            rows = build_rows(watched, options, report, benchmarks=reference, checks=_checks(stage))
         if manual_pages and stage == "cpt":
             rows = _joined(rows, manual_rows(manual_pages, report))
         write_rows(out, rows)
-    record = _record(options, report, [*paths, *more], domains, against)
+    record = {**_record(options, report, [*paths, *more], domains, against), **_taught(teaching)}
     with boundary(StorageError, f"writing {out}", OSError):
         (out / REPORT).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         (out / "README.md").write_text(data_card(record), encoding="utf-8")
@@ -181,11 +192,19 @@ def _record(
     }
 
 
+def _taught(teaching: Teaching | None) -> JsonDict:
+    """What a set's report says of its teacher."""
+    if teaching is None:
+        return {}
+    how = teaching.how.model_dump(mode="json", exclude={"prompts", "window"})
+    return {"teaching": {"teacher": teaching.teacher.name, "grader": teaching.grader.name, **how}}
+
+
 def _print(record: JsonDict, out: Path) -> None:
     table = Table(title=f"{record['rows']:,} rows of {record['trajectories']:,} trajectories in {out}")
     for name in ("what", "", "count"):
         table.add_column(name, justify="right" if name == "count" else "left")
-    for what in ("domains", "sources", "left_out", "dropped_turns", "labels", "trained"):
+    for what in ("domains", "sources", "teachers", "rollouts", "left_out", "dropped_turns", "labels", "trained"):
         for key, count in sorted(record[what].items(), key=lambda item: -item[1]):
             table.add_row(what.replace("_", " "), key, f"{count:,}")
     Console(width=None if Console().is_terminal else 120).print(table)

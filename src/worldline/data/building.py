@@ -22,7 +22,7 @@ from worldline.formats.base import is_evaluation_only
 from worldline.kernels import KERNELS, build_kernel
 from worldline.types import Frozen, JsonDict, Source, Trajectory, Turn
 
-__all__ = ["BuildReport", "Checks", "DataOptions", "Pool", "build_rows", "pool_of"]
+__all__ = ["BuildReport", "Checks", "DataOptions", "Pool", "admitted", "build_rows", "pool_of", "rows_of", "shortened"]
 
 Checks = Callable[[Trajectory], dict[int, list[JsonDict]]]
 """Finds the rule checks of a trajectory, by position (from 0)."""
@@ -75,14 +75,29 @@ class BuildReport:
     """CPT: turns of each class that stay in the loss."""
     domains: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
+    teachers: Counter[str] = field(default_factory=Counter)
+    """SFT with a teacher: rows by who wrote the reasoning."""
+    rollouts: Counter[str] = field(default_factory=Counter)
+    """SFT with a teacher: its answers, by what became of them."""
     shortened: int = 0
     """Rows whose early turns were dropped for want of room."""
     characters: int = 0
 
     def as_record(self) -> JsonDict:
-        """Return the report as plain data."""
+        """Return the report as plain data, counts by the order of their names."""
         values = {name: getattr(self, name) for name in self.__slots__}
-        return {name: dict(value) if isinstance(value, Counter) else value for name, value in values.items()}
+        return {
+            name: dict(sorted(value.items())) if isinstance(value, Counter) else value for name, value in values.items()
+        }
+
+    def add(self, other: BuildReport) -> None:
+        """Count what another report counts."""
+        for name in self.__slots__:
+            mine, its = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counter):
+                mine.update(its)
+            else:
+                setattr(self, name, mine + its)
 
 
 def pool_of(trajectory: Trajectory, share: float) -> Pool:
@@ -112,26 +127,65 @@ def build_rows(
     Raises:
         ConfigError: A trajectory is simulated and that was not asked for.
     """
+    for trajectory in admitted(trajectories, options, report):
+        yield from rows_of(trajectory, options, report, benchmarks=benchmarks, checks=checks)
+
+
+def admitted(trajectories: Iterable[Trajectory], options: DataOptions, report: BuildReport) -> Iterator[Trajectory]:
+    """Count trajectories and pass on those that may be learned: the cheap part, which has to see all of them in order.
+
+    Raises:
+        ConfigError: A trajectory is simulated and that was not asked for.
+    """
     seen: set[int] = set()
     for trajectory in trajectories:
         report.trajectories += 1
         report.turns += len(trajectory.turns)
-        reason = _refused(trajectory, options, benchmarks, seen)
-        outcome = filtered(trajectory) if reason is None else Kept((), {}, reason)
-        report.dropped_turns.update(outcome.dropped.values())
-        if outcome.whole is not None or not outcome.targets:
-            report.left_out[outcome.whole or "no turn is left"] += 1
-            continue
-        for row in _MAKERS[options.stage](trajectory, outcome, options, report, checks):
-            short = _shortened(row, options, report)
-            report.rows += 1
-            report.domains[row.domain] += 1
-            report.sources[row.source.value] += 1
-            report.characters += sum(len(m.content) + len(m.reasoning or "") for m in short.messages)
-            yield short
+        reason = _refused(trajectory, options, seen)
+        if reason is None:
+            yield trajectory
+        else:
+            report.left_out[reason] += 1
 
 
-def _refused(trajectory: Trajectory, options: DataOptions, benchmarks: Reference | None, seen: set[int]) -> str | None:
+def rows_of(
+    trajectory: Trajectory,
+    options: DataOptions,
+    report: BuildReport,
+    *,
+    benchmarks: Reference | None = None,
+    checks: Checks | None = None,
+) -> Iterator[TrainingRow]:
+    """Make the rows of one trajectory, whatever stands beside it: the costly part.
+
+    Args:
+        trajectory: One that `admitted` passed on.
+        options: How.
+        report: Filled in, but for the number of trajectories and turns.
+        benchmarks: Benchmarks that training must not see.
+        checks: RL: rule checks of a trajectory by position.
+    """
+    shared = benchmarks is not None and _is_in(benchmarks, trajectory, options.max_overlap)
+    outcome = Kept((), {}, "in a benchmark") if shared else filtered(trajectory)
+    report.dropped_turns.update(outcome.dropped.values())
+    if outcome.whole is not None or not outcome.targets:
+        report.left_out[outcome.whole or "no turn is left"] += 1
+        return
+    for row in _MAKERS[options.stage](trajectory, outcome, options, report, checks):
+        short = shortened(row, options, report)
+        report.rows += 1
+        report.domains[row.domain] += 1
+        report.sources[row.source.value] += 1
+        report.characters += sum(len(m.content) + len(m.reasoning or "") for m in short.messages)
+        yield short
+
+
+def _is_in(benchmarks: Reference, trajectory: Trajectory, most: float) -> bool:
+    found = benchmarks.found(trajectory)
+    return found.same or (found.share or 0.0) > most
+
+
+def _refused(trajectory: Trajectory, options: DataOptions, seen: set[int]) -> str | None:
     if is_evaluation_only(trajectory):
         return "a benchmark's own row"
     if trajectory.source is not Source.OBSERVED and not options.allow_simulated:
@@ -145,10 +199,6 @@ def _refused(trajectory: Trajectory, options: DataOptions, benchmarks: Reference
     if key in seen:
         return "a second time"
     seen.add(key)
-    if benchmarks is not None:
-        found = benchmarks.found(trajectory)
-        if found.same or (found.share or 0.0) > options.max_overlap:
-            return "in a benchmark"
     return None
 
 
@@ -292,7 +342,7 @@ def _told(turn: Turn) -> JsonDict:
 _MAKERS = {"cpt": _cpt_rows, "sft": _sft_rows, "rl": _rl_rows}
 
 
-def _shortened(row: TrainingRow, options: DataOptions, report: BuildReport) -> TrainingRow:
+def shortened(row: TrainingRow, options: DataOptions, report: BuildReport) -> TrainingRow:
     """Drop the earliest turns, whole, until the row fits; the system message and the last turn always stay."""
     limit = options.max_characters
     sizes = [len(message.content) + len(message.reasoning or "") for message in row.messages]

@@ -8,7 +8,8 @@ __all__ = ["data_card"]
 
 _STAGES = {
     "cpt": "Continued pre-training: whole trajectories as chats; the loss counts on observations, by their weights.",
-    "sft": "Fine-tuning: one turn of each trajectory, with reasoning that a kernel carried out and reality confirmed.",
+    "sft": "Fine-tuning: one turn of each trajectory, with reasoning that a kernel carried out and reality confirmed, "
+    "or that a model wrote whose answer was graded; each row says which.",
     "rl": "Reinforcement learning: the prompt of one turn of each trajectory; the truth is for the reward alone.",
 }
 
@@ -25,6 +26,8 @@ def data_card(record: JsonDict) -> str:
     sections = {
         "Domains (rows)": record["domains"],
         "Source (rows)": record["sources"],
+        "Teacher (rows)": record.get("teachers"),
+        "Answers of the teacher": record.get("rollouts"),
         "Left out (trajectories)": record["left_out"],
         "Turns that are no target": record["dropped_turns"],
         "Turns by class": record["labels"],

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from worldline.data.rows import TrainingMessage
 from worldline.domains import get_domain
-from worldline.types import JsonDict, Trajectory
+from worldline.types import JsonDict, Observation, Trajectory, WorldSpec
 
-__all__ = ["answer", "conversation", "prompt"]
+__all__ = ["answer", "answer_message", "conversation", "prompt"]
 
 _STATE_TAGS = ("<state_change>", "</state_change>")
 _REWARD_TAGS = ("<reward>", "</reward>")
@@ -59,8 +59,14 @@ def answer(
         reasoning: What the model thinks before it answers.
         target: `state_change` (lines) and `reward` (a number), told in tags of their own before the observation.
     """
-    domain = get_domain(trajectory.world.domain)
-    told = domain.write_answer(trajectory.turns[turn].observation, trajectory.world)
+    return answer_message(trajectory.turns[turn].observation, trajectory.world, reasoning, target)
+
+
+def answer_message(
+    observation: Observation, world: WorldSpec, reasoning: str | None = None, target: JsonDict | None = None
+) -> TrainingMessage:
+    """Write an observation as the answer that a model should give; `reasoning` and `target` as in :func:`answer`."""
+    told = get_domain(world.domain).write_answer(observation, world)
     return TrainingMessage(role="assistant", content=f"{_told(target)}{told}", reasoning=reasoning, weight=1.0)
 
 

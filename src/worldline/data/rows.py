@@ -49,7 +49,7 @@ class TrainingRow(Frozen):
     target: JsonDict | None = None
     """State change and reward beside the observation, where the target carries them."""
     teacher: str | None = None
-    """Who wrote the reasoning: `executed` (kernel steps in words) or a model's name."""
+    """Who wrote the reasoning: `executed` (kernel steps in words) or `endpoint:NAME`."""
     extra: JsonDict = Field(default_factory=dict)
 
     @property
