@@ -36,11 +36,23 @@ def learn_collections(trajectories: Iterable[Trajectory]) -> CollectionsSpec:
     for tool, calls in examples.items():
         if rules[tool].operation is None and not _listed(rules[tool], tool, reading):
             rules[tool] = learn_rule(calls, rules[tool], keys, _answered_stores(rules[tool], reading))
+    guesses = {(tool, case.when) for tool, rule in rules.items() for case in rule.cases if case.guess}
     spec = _supported(sessions, _replaced(spec, rules, reading))
     kept = {
         tool: rule.model_copy(update={"cases": tuple(filter(_stands, rule.cases))}) for tool, rule in spec.tools.items()
     }
-    return _supported(sessions, _replaced(spec, kept, reading))
+    spec = _supported(sessions, _replaced(spec, kept, reading))
+    kept = {
+        tool: rule.model_copy(
+            update={"cases": tuple(_doubted(case, (tool, case.when) in guesses) for case in rule.cases)}
+        )
+        for tool, rule in spec.tools.items()
+    }
+    return _replaced(spec, kept, reading)
+
+
+def _doubted(case: CaseSpec, guess: bool) -> CaseSpec:
+    return case.model_copy(update={"guess": True}) if guess else case
 
 
 def learn_world(

@@ -22,6 +22,8 @@ _LEAST = 2
 """Calls a rule must rest on."""
 _ENOUGH = 0.6
 """Share of the errors of a kind that a condition must explain, of those that can be told."""
+_NAMED = 0.3
+"""The same for a condition that compares the very numbers which the error names: little else can be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class _Refusal:
     lets: Mapping[str, Any]
     holds: tuple[bool | None, ...]
     members: tuple[int, ...]
+    guess: bool = False
+    """It was told in too few of its calls to be relied on."""
 
 
 def learn_rule(
@@ -57,7 +61,8 @@ def learn_rule(
         stores: Stores whose records the tool's answers are; the answer becomes the record.
 
     Returns:
-        The rule; `base` itself where nothing could be learned.
+        The rule; `base` itself where nothing could be learned. Cases that can only be guesses, however well a replay
+        speaks for them, are marked so.
     """
     groups = [example.group for example in examples]
     scope = Scope([dict(example.names) for example in examples], ["args", "made"], groups=groups)
@@ -70,12 +75,18 @@ def learn_rule(
     if success is None and not refusals:
         return base
     cases = [
-        CaseSpec(when=f"{{{{ {refusal.when} }}}}", let=dict(refusal.lets), answer=refusal.template, error=True)
+        CaseSpec(
+            when=f"{{{{ {refusal.when} }}}}",
+            let=dict(refusal.lets),
+            answer=refusal.template,
+            error=True,
+            guess=refusal.guess,
+        )
         for refusal in _in_order(refusals)
     ]
     if success is not None:
         effects = tuple(EffectSpec(store=store, key=_key(base, store)) for store in stores)
-        cases.append(CaseSpec(answer=success, effects=effects))
+        cases.append(CaseSpec(answer=success, effects=effects, guess=any(refusal.guess for refusal in refusals)))
     lets = _needed(scope.lets, cases)
     return base.model_copy(update={"let": lets, "cases": tuple(cases)})
 
@@ -151,10 +162,17 @@ def _plain(texts: Mapping[int, str], scope: Scope, explainer: Explainer, good: S
         return None
     # Numbers that the error names are likely those it is about.
     named = [_computed(scope, text) for text in re.findall(r"\{\{ (.+?) \}\}", str(explained.template))]
-    candidates = related(conditions(scope, [column for column in named if column is not None]), texts.values())
+    numbers = [column for column in named if column is not None]
+    candidates = related(conditions(scope, numbers), texts.values())
     kind = _named_kind(texts, scope)
     unwanted = [n for n in good if kind is None or kind.holds[n] is not False]
-    condition = find_condition(scope, candidates, list(texts), unwanted, _ENOUGH, ease=2 if kind is not None else 0)
+    ease = 2 if kind is not None else 0
+    condition = None
+    if len(numbers) > 1:
+        compared = [c for c in candidates if all(column.text in c.text for column in numbers)]
+        condition = find_condition(scope, compared, list(texts), unwanted, _NAMED, ease=ease)
+    if condition is None:
+        condition = find_condition(scope, candidates, list(texts), unwanted, _ENOUGH, ease=ease)
     if kind is not None and not any(kind.holds[n] is True for n in good):
         condition = kind
     told = sum(condition.holds[n] is True for n in texts) if condition is not None else 0
@@ -163,7 +181,8 @@ def _plain(texts: Mapping[int, str], scope: Scope, explainer: Explainer, good: S
     if kind is not None and kind is not condition:
         holds = tuple(False if k is False else c for k, c in zip(kind.holds, condition.holds, strict=True))
         condition = Condition(f"{kind.text} and {condition.text}", holds, condition.cost)
-    return _Refusal(explained.template, condition.text, {}, condition.holds, tuple(texts))
+    guess = told < _ENOUGH * len(texts)
+    return _Refusal(explained.template, condition.text, {}, condition.holds, tuple(texts), guess)
 
 
 def _named_kind(texts: Mapping[int, str], scope: Scope) -> Condition | None:

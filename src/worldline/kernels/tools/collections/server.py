@@ -306,7 +306,8 @@ class CollectionServer:
             return Observation.from_text(same.answer, is_error=same.error)
         if tool in self._latest:
             text, error = self._latest[tool]
-            return Observation.from_text(text, is_error=error)
+            if not error or self._state.still_refused(tool, arguments, text):
+                return Observation.from_text(text, is_error=error)
         if rule.otherwise is not None:
             return Observation.from_text(rule.otherwise.answer, is_error=rule.otherwise.error)
         found = next((read for read in self._spec.reads if read.tool == tool and not read.error), None)
