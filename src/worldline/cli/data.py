@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,7 @@ def data() -> None:
 @click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all draws.")
 @teaching_options
+@click.option("--jobs", type=click.IntRange(1), help="Processes; default: one a CPU core. The set is the same.")
 @json_file_option
 def build(
     stage: Stage,
@@ -76,6 +78,7 @@ def build(
     prompts: Path | None,
     skip_bad: bool,
     seed: int,
+    jobs: int | None,
     json_file: Path | None,
     **teacher: Any,
 ) -> None:
@@ -85,9 +88,10 @@ def build(
     a teacher) or rl (one turn's prompt each, its truth kept for the reward). With a teacher, a build that was stopped
     goes on where it was when the same command is given again.
     """
-    from worldline.data.building import BuildReport, DataOptions, build_rows
+    from worldline.data.building import BuildReport, DataOptions
     from worldline.data.card import data_card
     from worldline.data.corpora import manual_rows
+    from worldline.data.parallel import build_rows_in_parallel
     from worldline.data.sets import REPORT, write_rows
 
     options = DataOptions.model_validate(
@@ -113,12 +117,16 @@ def build(
         reference = _reference(against, skip_bad) if against else None
         found = _trajectories([*paths, *more], domains, skip_bad)
         watched = (trajectory for trajectory in found if not bar.advance(task))  # type: ignore[func-returns-value]
+        rows: Iterator[TrainingRow | bytes]
         if teaching is not None:
             from worldline.data.teaching import taught_rows
 
             rows = taught_rows(watched, options, report, teaching, benchmarks=reference)
         else:
-            rows = build_rows(watched, options, report, benchmarks=reference, checks=_checks(stage))
+            processes = jobs or os.cpu_count() or 1
+            rows = build_rows_in_parallel(
+                watched, options, report, jobs=processes, benchmarks=reference, checks=_checks(stage)
+            )
         if manual_pages and stage == "cpt":
             rows = _joined(rows, manual_rows(manual_pages, report))
         write_rows(out, rows)
@@ -173,7 +181,7 @@ def _checks(stage: Stage) -> Checks | None:
     return rules_by_turn
 
 
-def _joined(rows: Iterator[TrainingRow], more: Iterator[TrainingRow]) -> Iterator[TrainingRow]:
+def _joined(rows: Iterator[TrainingRow | bytes], more: Iterator[TrainingRow]) -> Iterator[TrainingRow | bytes]:
     yield from rows
     yield from more
 

@@ -17,14 +17,23 @@ from worldline.errors import FormatError, StorageError, boundary
 from worldline.formats.base import first_problem
 from worldline.types import JsonDict
 
-__all__ = ["REPORT", "ROWS", "read_report", "read_rows", "write_rows"]
+__all__ = ["REPORT", "ROWS", "packed_row", "read_report", "read_rows", "write_rows"]
 
 ROWS = "rows.jsonl.zst"
 REPORT = "report.json"
 
 
-def write_rows(folder: Path, rows: Iterable[TrainingRow]) -> int:
+def packed_row(row: TrainingRow) -> bytes:
+    """Return a row as the line that stands for it in a set."""
+    return row.model_dump_json(exclude_defaults=True).encode() + b"\n"
+
+
+def write_rows(folder: Path, rows: Iterable[TrainingRow | bytes]) -> int:
     """Write the rows of a set, whole or not at all, and return their number.
+
+    Args:
+        folder: Made where it is missing.
+        rows: Rows, or their lines.
 
     Raises:
         StorageError: The folder cannot be written, or the disk is full; a set that was there before is still there.
@@ -36,7 +45,7 @@ def write_rows(folder: Path, rows: Iterable[TrainingRow]) -> int:
         try:
             with part.open("wb") as file, zstandard.ZstdCompressor(level=6).stream_writer(file) as packed:
                 for row in rows:
-                    packed.write(row.model_dump_json(exclude_defaults=True).encode() + b"\n")
+                    packed.write(row if isinstance(row, bytes) else packed_row(row))
                     count += 1
             part.replace(folder / ROWS)
         finally:
