@@ -196,8 +196,9 @@ def _replaced_value(trajectory: Trajectory, number: int) -> Iterator[_Found]:
             continue
         for word in dict.fromkeys(_PLAIN_WORD.findall(text)):
             shown = [line for line in lines if word in line and line in text]
-            used_otherwise = re.search(rf"[\w./$=-]{word}|{word}[\w./=(-]|(?:^|[;&|\n]\s*){word}\b", whole)
-            if not shown or word in asked or word in world or used_otherwise:
+            if not shown or word in asked or word in world:
+                continue
+            if re.search(rf"[\w./$=-]{word}|{word}[\w./=(-]|(?:^|[;&|\n]\s*){word}\b", whole):  # used otherwise
                 continue
             other = _other_word(word)
             check = AllOf(of=(Contains(text=other), Not(of=Contains(text=word))))
