@@ -288,7 +288,7 @@ async def _best(
     chosen = await _nearest(row, good, teaching.grader)
     teaching.check()
     report.rollouts["kept"] += 1
-    report.rollouts["not the best"] += len(good) - 1
+    report.rollouts.update(["not the best"] * (len(good) - 1))
     return chosen
 
 
