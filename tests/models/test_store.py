@@ -29,6 +29,13 @@ def hugging_face(path: Path, config: str = '{"max_position_embeddings": 2048}') 
     return path
 
 
+@pytest.mark.parametrize(("trained", "context"), [("1024", 1024), ("1000000000000000019884624838656", 2048)])
+def test_a_folder_says_how_long_a_context_it_was_trained_for(folder: Path, trained: str, context: int):
+    path = hugging_face(folder / "hf")
+    (path / "tokenizer_config.json").write_text(f'{{"model_max_length": {trained}}}')
+    assert describe(path).context == context
+
+
 def test_a_gguf_file_says_what_it_is(folder: Path):
     file = folder / "small.gguf"
     file.write_bytes(gguf("Tiny 1B", 4096))

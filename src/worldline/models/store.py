@@ -147,9 +147,9 @@ def _describe_folder(path: Path, name: str | None) -> StoredModel:
     weights = [*path.glob("*.safetensors"), *path.glob("pytorch_model*.bin")]
     if not config.is_file() or not weights:
         raise ConfigError(f"{path} holds no Hugging Face model", hint="config.json and *.safetensors are expected")
-    with boundary(ConfigError, f"reading {config}", OSError, ValueError):
-        facts = json.loads(config.read_text(encoding="utf-8"))
-        context = facts.get("max_position_embeddings") if isinstance(facts, dict) else None
+    # what its positions allow, and what its tokenizer says that it was trained for
+    stated_contexts = ((config, "max_position_embeddings"), (path / "tokenizer_config.json", "model_max_length"))
+    contexts = [_number(file, key) for file, key in stated_contexts if file.is_file()]
     card = path / "README.md"
     stated = (
         re.search(r"^license: *(\S+)", card.read_text("utf-8", "replace"), re.MULTILINE) if card.is_file() else None
@@ -160,8 +160,15 @@ def _describe_folder(path: Path, name: str | None) -> StoredModel:
         format="huggingface",
         size=sum(file.stat().st_size for file in weights),
         licence=stated[1] if stated else "not stated in the folder",
-        context=context if isinstance(context, int) else None,
+        context=min((number for number in contexts if number is not None), default=None),
     )
+
+
+def _number(file: Path, key: str) -> int | None:
+    with boundary(ConfigError, f"reading {file}", OSError, ValueError):
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    value = facts.get(key) if isinstance(facts, dict) else None
+    return value if isinstance(value, int) else None
 
 
 def record(model: StoredModel, folder: Path) -> None:

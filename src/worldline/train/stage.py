@@ -182,6 +182,8 @@ def run_stage(
     _train(made, run)
     result = _result(run, made, time.monotonic() - began)
     if first:
+        # who asks the model later fits prompts to what it was trained with
+        tokenizer.model_max_length = recipe.context
         save_model(model, tokenizer, out / MODEL, reasoning=stage == "sft" and recipe.reasoning)
         _write(out / RESULT, result.model_dump(mode="json"))
     return result
