@@ -14,6 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from worldline.cli.options import json_file_option, write_json
+from worldline.cli.push import push_data
 from worldline.cli.teaching import teaching_of, teaching_options
 from worldline.data.rows import STAGES, Stage
 from worldline.errors import StorageError, boundary
@@ -32,7 +33,10 @@ _PATH = click.Path(exists=True, path_type=Path)
 
 @click.group()
 def data() -> None:
-    """Make training sets of trajectories, and write them in the formats of trainers."""
+    """Make training sets of trajectories, write them in the formats of trainers, and publish them."""
+
+
+data.add_command(push_data)
 
 
 @data.command("build")

@@ -1,4 +1,4 @@
-"""`worldline models`: fetch, list and serve small open models on this machine."""
+"""`worldline models`: fetch, list, serve and publish small open models."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
 from worldline.cli.options import json_flag
+from worldline.cli.push import push_models
 from worldline.cli.text import json_text, print_text, visible
 
 __all__ = ["models"]
@@ -17,7 +18,10 @@ __all__ = ["models"]
 
 @click.group()
 def models() -> None:
-    """Small models on this machine: fetch, list and serve them."""
+    """Small models on this machine: fetch, list, serve and publish them."""
+
+
+models.add_command(push_models)
 
 
 @models.command("list")

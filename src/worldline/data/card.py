@@ -13,11 +13,14 @@ _STAGES = {
     "rl": "Reinforcement learning: the prompt of one turn of each trajectory; the truth is for the reward alone.",
 }
 
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""Size classes of the hub."""
+
 
 def data_card(record: JsonDict) -> str:
     """Write the card of a set from what its build reported."""
     options = record["options"]
-    parts = [f"# Training set: {options['stage']}", _STAGES[options["stage"]]]
+    parts = [f"{_front(record)}\n\n# Training set: {options['stage']}", _STAGES[options["stage"]]]
     parts.append(
         f"{record['rows']:,} rows of {record['trajectories']:,} trajectories ({record['turns']:,} turns), made by "
         f"{record['made_by']} with seed {options['seed']} from {', '.join(record['from'])}. "
@@ -41,3 +44,11 @@ def data_card(record: JsonDict) -> str:
     if record["shortened"]:
         parts.append(f"Early turns were dropped from {record['shortened']:,} rows for want of room.")
     return "\n\n".join(parts) + "\n"
+
+
+def _front(record: JsonDict) -> str:
+    """Front matter as the hub reads it. The licence is not ours to say: it is that of the trajectories."""
+    tags = ["world-model", "worldline", record["options"]["stage"]]
+    tags += ["simulated"] if record["sources"].get("simulated") else []
+    size = next((name for limit, name in _SIZES if record["rows"] < limit), "n>1M")
+    return f"---\ntags: [{', '.join(tags)}]\nsize_categories: ['{size}']\n---"
