@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import islice
 
 from worldline.data.building import BuildReport, Checks, DataOptions, admitted, rows_of
@@ -90,15 +91,17 @@ def _side_by_side(
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(options, benchmarks, checks))
     under_way: deque[Future[_Result]] = deque()
-    failure: BaseException | None = None
+    failure: WorldlineError | None = None
     batch = first
     try:
         while batch or under_way:
             if batch:
-                under_way.append(pool.submit(_make, batch))
+                with _uninterrupted():  # the first one starts the processes, which are to inherit this
+                    under_way.append(pool.submit(_make, batch))
                 batch = []
                 try:
-                    batch = list(islice(found, _BATCH))
+                    for trajectory in islice(found, _BATCH):
+                        batch.append(trajectory)
                 except WorldlineError as exc:  # told once everything before it has been worked off
                     failure = exc
             if not batch or len(under_way) > _AHEAD * jobs:
@@ -115,10 +118,19 @@ def _side_by_side(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let an interruption wait until the end of the block; processes started in it are never interrupted."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start(options: DataOptions, benchmarks: Reference | None, checks: Checks | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG: nor does its sudden death leave them behind
+        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG: a killed build leaves none behind
     _Worker.options, _Worker.benchmarks, _Worker.checks = options, benchmarks, checks
 
 
