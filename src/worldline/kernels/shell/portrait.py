@@ -113,7 +113,7 @@ def footprint(
             found[path] = "absent" if known else "unknown"
     if script.programs & _LOOKS_AROUND or "glob" in script.features:
         found[f"{cwd}/*"] = _inside(cwd, table, deep=deep or "glob" in script.features)
-    for name in set(re.findall(r"\$\{?[#!]?([A-Za-z_]\w*)", script.text)):
+    for name in dict.fromkeys(re.findall(r"\$\{?[#!]?([A-Za-z_]\w*)", script.text)):
         found[f"${name}"] = _digest(variables[name].encode()) if name in variables else "absent"
     if "$?" in script.text:
         found["$?"] = str(settled.status)
