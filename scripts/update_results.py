@@ -4,11 +4,12 @@
                                      [--model-sample N] [--ablation-seeds N] [--out runs/results]
 
 Parts: terminal, keystrokes, speed, tools, closed-loop; without `--part`, all of these. Others are measured where
-they are asked for: `memory` indexes a million transitions (needs a quiet machine), `--terminal-tasks` names the file of
-the external check (`terminal_tasks.steps.jsonl`), `--tau` files of tool trajectories to learn worlds from. `--model`
-names a model for the rows with one. `--ablation-seeds` trains the `tiny-scratch` recipe in eight ways with so many
-seeds (extra `train`; an hour of one core a seed). Every part keeps its JSON in the output folder and goes on where it
-was after a kill. A model takes hours on a small machine: its answers are kept in the output folder as well.
+they are asked for: `memory` indexes a million transitions, `data` makes training sets of our recordings (both need a
+quiet machine), `--terminal-tasks` names the file of the external check (`terminal_tasks.steps.jsonl`), `--tau` files of
+tool trajectories to learn worlds from. `--model` names a model for the rows with one. `--ablation-seeds` trains the
+`tiny-scratch` recipe in eight ways with so many seeds (extra `train`; an hour of one core a seed). Every part keeps its
+JSON in the output folder and goes on where it was after a kill. A model takes hours on a small machine: its answers are
+kept in the output folder as well.
 """
 
 import argparse
@@ -258,8 +259,31 @@ def memories(page: str, when: str, out: Path) -> str:
     return replace(page, "memory", when + memory(load(out / "memory.json")))
 
 
+def building(record: dict[str, Any]) -> str:
+    lines = [
+        "| stage | input, turns | turns a minute | turns a minute of one busy core | seconds; processor seconds "
+        "| peak memory of all processes | load before |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in sorted(record["rows"], key=lambda row: (row["stage"], row["times"])):
+        cells = [f"{row['stage']}, {row['jobs']} jobs", f"{row['turns']:,} ({row['times']}x)"]
+        cells += [f"{row['turns_per_minute']:,.0f}", f"{row['turns_per_cpu_minute']:,.0f}"]
+        cells += [f"{row['seconds']:.0f}; {row['cpu_seconds']:.0f}", f"{row['peak_mib']:.0f} MiB"]
+        lines.append("| " + " | ".join([*cells, f"{row['load_before']:.1f}"]) + " |")
+    return f"{record['cores']} cores.\n\n" + "\n".join(lines)
+
+
+def data(page: str, when: str, out: Path) -> str:
+    """Make sets of our recordings, once, twice and four times as many; figures that are there are taken."""
+    path = out / "data-building.json"
+    if not path.exists():
+        command = [sys.executable, "scripts/measure_data_building.py", "--json", str(path.resolve())]
+        subprocess.run(command, check=True, cwd=ROOT)
+    return replace(page, "data", when + building(load(path)))
+
+
 USUAL = {"terminal": terminal, "keystrokes": keystrokes, "speed": speeds, "tools": tools, "closed-loop": loops}
-PARTS = {**USUAL, "memory": memories}
+PARTS = {**USUAL, "memory": memories, "data": data}
 
 
 def external(page: str, when: str, out: Path, data: Path) -> str:
