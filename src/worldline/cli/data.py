@@ -228,16 +228,16 @@ def _print(record: JsonDict, out: Path) -> None:
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder; default: FOLDER/TRAINER.")
 @json_file_option
 def export_command(trainer: str, folder: Path, out: Path | None, json_file: Path | None) -> None:
-    """Write a training set in a trainer's own format, with its own way of masking.
+    """Write a training set in a trainer's own format, with its own way of masking and a recipe that starts it.
 
     FOLDER is a set that `worldline data build` made, or a file of its rows.
     """
-    from worldline.data.export import export
-    from worldline.data.sets import read_rows
+    from worldline.data.export import export_set
 
     target = out or (folder if folder.is_dir() else folder.parent) / trainer
-    count = export(trainer, read_rows(folder), target)
+    count, command = export_set(trainer, folder, target)
     if json_file is not None:
-        write_json(json_file, {"trainer": trainer, "rows": count, "out": str(target)})
+        write_json(json_file, {"trainer": trainer, "rows": count, "out": str(target), "start": command})
     if str(json_file) != "-":
         click.echo(f"{count:,} rows for {trainer} in {target}")
+        click.echo(f"start there with: {command}" if command else "no launch recipe ships for this stage and trainer")

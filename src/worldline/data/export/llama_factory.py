@@ -40,7 +40,9 @@ def export_llama_factory(rows: Iterable[TrainingRow], out: Path) -> int:
 def _turns(rows: Iterable[TrainingRow]) -> Iterator[JsonDict]:
     for row in rows:
         if row.stage == "rl":
-            yield {"messages": chat(row.messages), "id": row.id}
+            # its loader takes no prompt without an answer; for RL it reads the prompt alone
+            answer = {"role": "assistant", "content": str((row.truth or {}).get("text", ""))}
+            yield {"messages": [*chat(row.messages), answer], "id": row.id}
         for before, message in learned_turns(row):
             yield {"messages": [*chat(before), *chat([message])]}
 

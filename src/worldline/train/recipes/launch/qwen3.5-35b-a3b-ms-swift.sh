@@ -1,17 +1,18 @@
 #!/bin/sh
 # CPT (STAGE=cpt) or SFT with ms-swift on Megatron: experts spread over the GPUs of a machine. The masks of the set count:
 # `loss` and `loss_scale` stand on its messages. Several machines: NNODES, NODE_RANK, MASTER_ADDR, MASTER_PORT on each.
-# Before: worldline data build cpt ... --out set && worldline data export ms-swift set
+# `worldline data export ms-swift SET` puts this beside its train.jsonl; elsewhere, SET names that file. An empty thought
+# is not learned.
 set -eu
 MODEL=${MODEL:-Qwen/Qwen3.5-35B-A3B}
-SET=${SET:-set/ms-swift/train.jsonl}
+SET=${SET:-$(dirname "$0")/train.jsonl}
 STAGE=${STAGE:-cpt}
 OUT=${OUT:-out/$STAGE}
 export NPROC_PER_NODE=${NPROC_PER_NODE:-8}
 export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 case $STAGE in
-  cpt) LEARNED="--loss_scale default --add_non_thinking_prefix true" ;;
-  sft) LEARNED="--loss_scale default" ;;
+  cpt) LEARNED="--loss_scale default+ignore_empty_think --add_non_thinking_prefix true" ;;
+  sft) LEARNED="--loss_scale default+ignore_empty_think" ;;
   *) echo "STAGE is cpt or sft" >&2; exit 2 ;;
 esac
 # shellcheck disable=SC2086 # LEARNED holds several words

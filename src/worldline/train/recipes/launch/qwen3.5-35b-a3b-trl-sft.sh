@@ -1,9 +1,9 @@
 #!/bin/sh
-# SFT of a 35B mixture of experts with TRL: adapters, weights sharded over the GPUs of accelerate-fsdp.yaml.
-# Before: worldline data build sft ... --out set && worldline data export trl set
+# CPT or SFT of a 35B mixture of experts with TRL: adapters, weights sharded over the GPUs of accelerate-fsdp.yaml.
+# `worldline data export trl SET` puts this beside its train.jsonl; elsewhere, SET names that folder.
 set -eu
 MODEL=${MODEL:-Qwen/Qwen3.5-35B-A3B}
-SET=${SET:-set/trl}
+SET=${SET:-$(dirname "$0")}
 OUT=${OUT:-out/sft}
 exec trl sft \
   --accelerate_config "$(dirname "$0")/accelerate-fsdp.yaml" \

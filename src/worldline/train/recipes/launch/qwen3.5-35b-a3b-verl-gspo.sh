@@ -1,16 +1,18 @@
 #!/bin/sh
 # RL by GSPO with verl on Ray. Several machines: `ray start --head` on the first, `ray start --address=HEAD:6379` on the
 # others, then this on the first with NODES set.
-# Before: worldline data build rl ... --out set && worldline data export verl set
+# `worldline data export verl SET` puts this beside its train.parquet; elsewhere, PROMPTS names that folder. SET is the set
+# that it was exported from: the reward reads its rows.
 set -eu
 MODEL=${MODEL:-out/sft}
-SET=${SET:-set}
+PROMPTS=${PROMPTS:-$(dirname "$0")}
+SET=${SET:-$PROMPTS/..}
 NODES=${NODES:-1}
 GPUS=${GPUS:-8}
 export WORLDLINE_SET="$SET"
 exec python3 -m verl.trainer.main_ppo \
   algorithm.adv_estimator=grpo algorithm.use_kl_in_reward=False \
-  data.train_files="$SET/verl/train.parquet" data.val_files="${HELD_OUT:-$SET/verl/train.parquet}" \
+  data.train_files="$PROMPTS/train.parquet" data.val_files="${HELD_OUT:-$PROMPTS/train.parquet}" \
   data.return_raw_chat=True data.train_batch_size=64 \
   data.max_prompt_length=28672 data.max_response_length=4096 \
   data.filter_overlong_prompts=True data.truncation=error \
