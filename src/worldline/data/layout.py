@@ -19,8 +19,8 @@ def conversation(
 ) -> tuple[TrainingMessage, ...]:
     """Lay out a whole trajectory, its observations as assistant messages (CPT).
 
-    The last turn is asked and answered as a model is asked later: the instruction, and what is told of the state, stand
-    in the last message alone.
+    The last turn is asked and answered as a model by itself is asked later, with the instruction and what the prompt
+    tells of the world there. What a grounded engine adds to its questions (state, guess, evidence) is in no row.
 
     Args:
         trajectory: All of its turns are shown.
