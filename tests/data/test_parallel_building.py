@@ -124,6 +124,8 @@ def test_an_interruption_ends_every_process_and_leaves_no_set(recorded, tmp_path
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # a test run in the background of a script ignores interruptions, and what it starts would as well
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         text=True,
     )
     part = tmp_path / "set" / f"{ROWS}.part"
