@@ -15,7 +15,7 @@ PACKAGE = Path(worldline.__file__).parent
 MODULES = [
     ".".join(["worldline", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
     for path in sorted(PACKAGE.rglob("*.py"))
-    if path.name != "__main__.py"
+    if path.name != "__main__.py" and path.parent.name != "launch"  # what is copied beside exported sets is no module
 ]
 
 
