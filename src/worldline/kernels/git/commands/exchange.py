@@ -52,9 +52,9 @@ def _remote(git: Git, name: str) -> tuple[str, Repository]:
 
 def _copy(source: Repository, target: Repository, tips: Iterable[str]) -> None:
     """Copy objects that can be reached."""
-    todo, seen = list(tips), set()
-    while todo:
-        sha = todo.pop()
+    waiting, seen = list(tips), set()
+    while waiting:
+        sha = waiting.pop()
         if sha in seen:
             continue
         seen.add(sha)
@@ -62,11 +62,11 @@ def _copy(source: Repository, target: Repository, tips: Iterable[str]) -> None:
         target.objects.write(kind, data)
         if kind == "commit":
             commit = source.objects.commit(sha)
-            todo += [commit.tree, *commit.parents]
+            waiting += [commit.tree, *commit.parents]
         elif kind == "tree":
-            todo += [entry.sha for entry in source.objects.entries(sha).values()]
+            waiting += [entry.sha for entry in source.objects.entries(sha).values()]
         elif kind == "tag":
-            todo.append(source.objects.tag(sha).target)
+            waiting.append(source.objects.tag(sha).target)
 
 
 def push(git: Git, argv: list[str]) -> int:
