@@ -38,6 +38,7 @@ __all__ = [
     "content_id",
     "cover",
     "decode",
+    "drawn",
     "encode",
 ]
 
@@ -100,6 +101,11 @@ def canonical_json(value: Any) -> str:
 def content_id(value: Any, length: int = 16) -> str:
     """Return the first `length` hex digits of the SHA-256 of the canonical JSON of `value`."""
     return hashlib.sha256(canonical_json(value).encode("utf-8")).hexdigest()[:length]
+
+
+def drawn(key: str) -> float:
+    """Uniform number in [0, 1) that depends on nothing but its key, so that forks, resumes and processes agree."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
 
 
 class Action(Frozen):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from worldline.types import Action, Frozen, Observation
+from worldline.types import Action, Frozen, Observation, drawn
 
 __all__ = ["ControlSpec", "Rule", "compiles", "fired_rule"]
 
@@ -58,12 +57,6 @@ class ControlSpec(Frozen):
     rules: tuple[Rule, ...] = ()
 
 
-def _draw(seed: int, turn: int, name: str) -> float:
-    """Uniform number in [0, 1) that depends on nothing but its arguments, so that forks and resumes agree."""
-    digest = hashlib.sha256(f"{seed}\0{turn}\0{name}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
-
-
 def fired_rule(spec: ControlSpec, action: Action, turn: int, seed: int) -> Rule | None:
     """Return the first rule that fires on `action` at `turn` (1-based), or None."""
     for rule in spec.rules:
@@ -73,7 +66,7 @@ def fired_rule(spec: ControlSpec, action: Action, turn: int, seed: int) -> Rule 
             continue
         if rule.match is not None and not re.search(rule.match, action.render()):
             continue
-        if rule.probability < 1.0 and _draw(seed, turn, rule.name) >= rule.probability:
+        if rule.probability < 1.0 and drawn(f"{seed}\0{turn}\0{rule.name}") >= rule.probability:
             continue
         return rule
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from worldline.data.rows import Stage, TrainingMessage, TrainingRow
 from worldline.errors import ConfigError
 from worldline.formats.base import is_evaluation_only
 from worldline.kernels import KERNELS, build_kernel
-from worldline.types import Frozen, JsonDict, Source, Trajectory, Turn
+from worldline.types import Frozen, JsonDict, Source, Trajectory, Turn, drawn
 
 __all__ = ["BuildReport", "Checks", "DataOptions", "Pool", "admitted", "build_rows", "pool_of", "rows_of", "shortened"]
 
@@ -90,6 +89,13 @@ class BuildReport:
             name: dict(sorted(value.items())) if isinstance(value, Counter) else value for name, value in values.items()
         }
 
+    def count(self, row: TrainingRow) -> None:
+        """Count a finished row."""
+        self.rows += 1
+        self.domains[row.domain] += 1
+        self.sources[row.source.value] += 1
+        self.characters += _size(row.messages)
+
     def add(self, other: BuildReport) -> None:
         """Count what another report counts."""
         for name in self.__slots__:
@@ -103,8 +109,7 @@ class BuildReport:
 def pool_of(trajectory: Trajectory, share: float) -> Pool:
     """Which of the two pools a trajectory's family belongs to: told by a hash, so that it never depends on a run."""
     name = trajectory.family or trajectory.id
-    value = int.from_bytes(hashlib.sha256(f"pool:{name}".encode()).digest()[:8], "big") / 2**64
-    return "cpt" if value < share else "tuning"
+    return "cpt" if drawn(f"pool:{name}") < share else "tuning"
 
 
 def build_rows(
@@ -173,10 +178,7 @@ def rows_of(
         return
     for row in _MAKERS[options.stage](trajectory, outcome, options, report, checks):
         short = shortened(row, options, report)
-        report.rows += 1
-        report.domains[row.domain] += 1
-        report.sources[row.source.value] += 1
-        report.characters += sum(len(m.content) + len(m.reasoning or "") for m in short.messages)
+        report.count(short)
         yield short
 
 
@@ -244,7 +246,7 @@ def _transition_rows(trajectory: Trajectory, outcome: Kept, options: DataOptions
     if trajectory.world.domain not in KERNELS.names():
         return
     kernel = build_kernel(trajectory.world)
-    wanted = {n for n in outcome.targets if _drawn(f"{options.seed}:{trajectory.id}:{n}") < options.transitions}
+    wanted = {n for n in outcome.targets if drawn(f"{options.seed}:{trajectory.id}:{n}") < options.transitions}
     try:
         for number, turn in enumerate(trajectory.turns[: max(wanted, default=-1) + 1]):
             if number not in wanted:
@@ -263,10 +265,6 @@ def _transition_rows(trajectory: Trajectory, outcome: Kept, options: DataOptions
                 yield _row(trajectory, "cpt", chat, turn=number)
     finally:
         kernel.close()
-
-
-def _drawn(key: str) -> float:
-    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
 
 
 def _sft_rows(
@@ -342,16 +340,19 @@ def _told(turn: Turn) -> JsonDict:
 _MAKERS = {"cpt": _cpt_rows, "sft": _sft_rows, "rl": _rl_rows}
 
 
+def _size(messages: Iterable[TrainingMessage]) -> int:
+    return sum(len(message.content) + len(message.reasoning or "") for message in messages)
+
+
 def shortened(row: TrainingRow, options: DataOptions, report: BuildReport) -> TrainingRow:
     """Drop the earliest turns, whole, until the row fits; the system message and the last turn always stay."""
     limit = options.max_characters
-    sizes = [len(message.content) + len(message.reasoning or "") for message in row.messages]
-    if limit is None or sum(sizes) <= limit:
+    messages, total, dropped = list(row.messages), _size(row.messages), 0
+    if limit is None or total <= limit:
         return row
-    messages, total, dropped = list(row.messages), sum(sizes), 0
     least = 2 if row.stage == "rl" else 3
     while total > limit and len(messages) > least + 1:
-        total -= sum(len(message.content) + len(message.reasoning or "") for message in messages[1:3])
+        total -= _size(messages[1:3])
         del messages[1:3]
         dropped += 1
     report.shortened += 1

@@ -15,14 +15,13 @@ observation without words Nov 0 and the class `action`.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from worldline.types import Action, Frozen, Turn
+from worldline.types import Action, Frozen, Turn, drawn
 
 __all__ = ["CLASSES", "MaskSettings", "TurnClass", "TurnMeasures", "classify", "kept", "measures"]
 
@@ -118,8 +117,7 @@ def kept(trajectory: str, turn: int, label: TurnClass, settings: MaskSettings | 
         seed: Of the draw.
     """
     share = (settings or MaskSettings()).keep.get(label, 1.0)
-    digest = hashlib.sha256(f"{seed}:{trajectory}:{turn}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64 < share
+    return drawn(f"{seed}:{trajectory}:{turn}") < share
 
 
 def _words(text: str) -> set[str]:

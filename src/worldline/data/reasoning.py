@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from worldline.data.transitions import changes
 from worldline.domains import get_domain
 from worldline.kernels import Kernel
-from worldline.types import Action, JsonDict, Observation, Turn
+from worldline.types import Action, Observation, Turn
 
 __all__ = ["Executed", "execute", "in_words"]
 
@@ -109,8 +109,3 @@ def _listed(names: Sequence[str]) -> str:
 def _first_line(text: str) -> str:
     first, newline, _ = text.partition("\n")
     return f"{first[:200]} ..." if newline or len(first) > 200 else first
-
-
-def state_change(done: Executed) -> JsonDict:
-    """The target beside the observation that says what changed."""
-    return {"state_change": list(done.changed)}

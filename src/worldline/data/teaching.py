@@ -11,7 +11,6 @@ was stopped asks nothing twice.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +35,18 @@ from worldline.kernels import KERNELS, build_kernel
 from worldline.models.base import Message, ModelAnswer, Sampling
 from worldline.models.context import estimate_tokens, turns_to_drop
 from worldline.models.watching import WatchedModel
-from worldline.types import Action, Frozen, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec, content_id
+from worldline.types import (
+    Action,
+    Frozen,
+    JsonDict,
+    Observation,
+    Source,
+    Trajectory,
+    Turn,
+    WorldSpec,
+    content_id,
+    drawn,
+)
 
 __all__ = ["Grade", "Grader", "Rollout", "Teaching", "TeachingOptions", "taught_rows"]
 
@@ -192,7 +202,10 @@ def taught_rows(
                 if isinstance(made, str):
                     report.left_out[made] += 1
                 else:
-                    yield _counted(shortened(made, options, report), report)
+                    row = shortened(made, options, report)
+                    report.count(row)
+                    report.teachers[row.teacher or ""] += 1
+                    yield row
         finally:
             for task in under_way:
                 task.cancel()
@@ -200,20 +213,11 @@ def taught_rows(
             loop.run_until_complete(teaching.aclose())
 
 
-def _counted(row: TrainingRow, report: BuildReport) -> TrainingRow:
-    report.rows += 1
-    report.domains[row.domain] += 1
-    report.sources[row.source.value] += 1
-    report.teachers[row.teacher or ""] += 1
-    report.characters += sum(len(message.content) + len(message.reasoning or "") for message in row.messages)
-    return row
-
-
 async def _taught(row: TrainingRow, options: DataOptions, report: BuildReport, teaching: Teaching) -> TrainingRow | str:
     """Make the SFT row of a prompt with its truth, or say why there is none."""
     how = teaching.how
     world, truth = WorldSpec.model_validate(row.extra["world"]), Observation.model_validate(row.truth)
-    by_kernel = _share(f"teacher:{options.seed}:{row.trajectory}") < how.mix
+    by_kernel = drawn(f"teacher:{options.seed}:{row.trajectory}") < how.mix
     target = row.target
     done = _executed(row, world, truth) if by_kernel else None
     if done is not None:
@@ -363,7 +367,7 @@ def _framed(
     names = sorted(environment.list_templates(extensions=["j2"]))
     if not names:
         raise ConfigError(f"{folder} holds no template", hint="expected files *.j2 with {{ system }} in them")
-    name = names[int(_share(f"template:{seed}") * len(names))]
+    name = names[int(drawn(f"template:{seed}") * len(names))]
     system = messages[0].content
     text = render(environment, name, {"system": system})
     if system not in text:
@@ -375,7 +379,3 @@ def _framed(
 def _pool(folder: Path | None) -> Environment:
     loader = PackageLoader("worldline.data", "teacher_prompts") if folder is None else FileSystemLoader(folder)
     return Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, autoescape=False)
-
-
-def _share(key: str) -> float:
-    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64

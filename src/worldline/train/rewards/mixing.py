@@ -13,7 +13,6 @@ share w_rule / (w_rubric + w_rule), and scores these by the rules alone and all 
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -29,7 +28,7 @@ from worldline.train.rewards.answer import Answer, read_answer
 from worldline.train.rewards.moment import Grounds, GroundsCache, Moment, read_moment
 from worldline.train.rewards.rubric import DIMENSIONS, UNANSWERED, Rubric, executed_rubric
 from worldline.train.rewards.rules import Rules, rule_part
-from worldline.types import Frozen, JsonDict
+from worldline.types import Frozen, JsonDict, drawn
 
 __all__ = [
     "JudgeOptions",
@@ -249,7 +248,7 @@ class RewardFunction:
         elif rules.reward is None:
             reward = rubric.reward
         elif how.reading == "per_row":
-            reward = rules.reward if _drawn(moment.id) < how.rule / total else rubric.reward
+            reward = rules.reward if drawn(f"rule:{moment.id}") < how.rule / total else rubric.reward
         else:
             reward = (how.rubric * rubric.reward + how.rule * rules.reward) / total
         return Scored(reward, answer, rubric, rules)
@@ -296,7 +295,3 @@ def reward_function(
         judge = resolve_judge(how.judge)
     moments = {moment.id: moment for moment in map(read_moment, rows)}
     return RewardFunction(moments, how, judge, GroundsCache(steps=how.steps))
-
-
-def _drawn(id: str) -> float:
-    return int.from_bytes(hashlib.sha256(f"rule:{id}".encode()).digest()[:8], "big") / 2**64
