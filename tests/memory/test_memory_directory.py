@@ -1,5 +1,6 @@
 import itertools
 import json
+import multiprocessing
 import shutil
 import signal
 import sqlite3
@@ -181,7 +182,9 @@ def ask(job: tuple[str, str]) -> tuple[int, str]:
 def test_many_read_while_one_writes(recorded, tmp_path):
     folder = fill(tmp_path / "m", recorded[:20])
     before = memory_facts(folder).transitions
-    with MemoryWriter(folder, batch=1) as writer, ProcessPoolExecutor(4) as pool:
+    # spawned: a fork inherits the locks that the word index's threads hold at that moment, and then waits for itself
+    others = ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("spawn"))
+    with MemoryWriter(folder, batch=1) as writer, others as pool:
         answers = pool.map(ask, [(str(folder), "ls -la")] * 12)
         for trajectory, footings in recorded[20:]:
             writer.add(trajectory, footings)
