@@ -15,7 +15,7 @@ from worldline.cli.record_mcp import record_mcp
 from worldline.cli.record_tools import record_tools
 from worldline.cli.recording import finish, progress
 from worldline.errors import ConfigError, FormatError, InputError, boundary
-from worldline.recordings import DIALECTS
+from worldline.recordings import DIALECTS, SPLITS
 from worldline.types import WorldSpec
 
 __all__ = ["record"]
@@ -47,6 +47,9 @@ record.add_command(record_mcp)
 @click.option("--generate", type=click.IntRange(1), metavar="N", help="Compose N sessions (the default: 400).")
 @click.option("--dialect", type=click.Choice(DIALECTS), default="commands", show_default=True, help="Of --generate.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the composed sessions.")
+@click.option(
+    "--split", type=click.Choice(SPLITS), help="Of --generate: families of this split alone, so as to train on more."
+)
 @click.option("--plans", type=_FILE, help="Sessions to record, one plan (JSON) a line.")
 @click.option("--script", type=_FILE, help="One session: a command or an action (JSON) a line.")
 @click.option("--world", type=_FILE, help="World file of the script; default: an empty home.")
@@ -81,19 +84,31 @@ def _plans(options: dict[str, Any]) -> Iterator[Any]:
         raise ConfigError(f"--{chosen[0]} and --{chosen[1]} exclude each other")
     if options["world"] is not None and chosen != ["script"]:
         raise ConfigError("--world goes with --script")
+    if options["split"] is not None and chosen not in ([], ["generate"]):
+        raise ConfigError(f"--split does not go with --{chosen[0]}")
     if chosen == ["plans"]:
         return _plan_file(options["plans"])
     if chosen == ["script"]:
         return _script(options["script"], options["world"])
-    if options["dialect"] == "keystrokes":
-        from worldline.record.keystroke_plans import generate as generate_typed
+    compose = _typed_plans if options["dialect"] == "keystrokes" else _command_plans
+    return compose(options["generate"], options["seed"], options["split"])
 
-        if options["generate"] is None:
-            return generate_typed(options["seed"])
-        return _composed(lambda count: generate_typed(options["seed"], count), options["generate"])
-    from worldline.record.plans import generate
 
-    return _composed(lambda count: generate(count, options["seed"]), options["generate"] or 400)
+def _typed_plans(count: int | None, seed: int, split: Any) -> Iterator[Any]:
+    from worldline.record.keystroke_plans import generate, split_of
+
+    def plans(asked: int | None) -> Iterator[Any]:
+        made = generate(seed) if asked is None else generate(seed, asked)
+        return (plan for plan in made if split in (None, split_of(plan.family)))
+
+    return plans(None) if count is None else _composed(plans, count)
+
+
+def _command_plans(count: int | None, seed: int, split: Any) -> Iterator[Any]:
+    from worldline.record.plans import generate, recorded_lines
+
+    taken = recorded_lines() if split else {}
+    return _composed(lambda asked: generate(asked, seed, only=split, taken=taken), count or 400)
 
 
 def _composed(generate: Callable[[int], Iterable[Any]], count: int) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from random import Random
 from typing import Any
@@ -44,7 +44,9 @@ _BASHISM = re.compile(
 _TRIES = 12
 
 
-def generate(count: int, seed: int) -> Iterator[SessionPlan]:
+def generate(
+    count: int, seed: int, *, only: Split | None = None, taken: Mapping[str, Split] | None = None
+) -> Iterator[SessionPlan]:
     """Yield about `count` plans over all families, the same for the same arguments.
 
     No command line stands in two splits, trivial ones apart (:func:`~worldline.record.plans.splits.trivial`): a
@@ -53,10 +55,12 @@ def generate(count: int, seed: int) -> Iterator[SessionPlan]:
     Args:
         count: Sessions in all; every family yields at least one.
         seed: Seed of every choice.
+        only: Families of this split alone.
+        taken: Command lines that belong to a split already, because something was recorded for it before.
     """
-    everything = families()
+    everything = [family for family in families() if only in (None, split_of(family.name))]
     total = sum(family.sessions for family in everything)
-    claimed: dict[str, Split] = {}
+    claimed: dict[str, Split] = dict(taken or {})
     for family in everything:
         split = split_of(family.name)
         for number in range(max(1, round(family.sessions * count / total))):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 
+from worldline.formats import read_trajectories
 from worldline.record.plans.vocabulary import Split
+from worldline.recordings import SPLITS, path
 
-__all__ = ["SALT", "split_of", "trivial"]
+__all__ = ["SALT", "recorded_lines", "split_of", "trivial"]
 
 SALT = 3
 """Number mixed into the hash; chosen once so that the splits' sizes come near 50 / 25 / 25 by turns."""
@@ -36,3 +38,14 @@ def trivial(command: str) -> bool:
     These are a short list (`ls`, `pwd`, `git status`, ...) and one-argument calls such as `cat FILE`, `cd DIR`.
     """
     return command in _TRIVIAL or _TRIVIAL_SHAPE.fullmatch(command) is not None
+
+
+def recorded_lines() -> dict[str, Split]:
+    """Return the command lines of the recordings that ship, trivial ones apart, each with its split."""
+    return {
+        command: split
+        for split in SPLITS
+        for trajectory in read_trajectories(path("terminal", split))
+        for turn in trajectory.turns
+        if (command := turn.action.command or "") and not trivial(command)
+    }
