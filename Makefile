@@ -23,7 +23,7 @@ demo: setup ## Show a grounded terminal world beside real bash
 	$(BIN)/python examples/demo.py
 
 test: setup ## Run the core tests
-	$(BIN)/pytest -m 'not full' -n auto --dist loadfile
+	$(BIN)/pytest -m 'not full' -n auto --dist loadfile --max-worker-restart 0
 
 test-full: setup ## Run every test, the long ones too
 	$(BIN)/pytest -rs
