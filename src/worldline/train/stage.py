@@ -113,7 +113,7 @@ class Run:
             "save_steps": how.save_every,
             "save_total_limit": 2,
             "eval_strategy": "steps" if measured else "no",
-            **({"eval_steps": every} if measured else {}),
+            **({"eval_steps": every, "eval_on_start": self.checkpoint is None} if measured else {}),
             "use_cpu": not torch.cuda.is_available(),
             "bf16": self.recipe.autocast,
             "gradient_checkpointing": self.recipe.recompute,
