@@ -118,9 +118,9 @@ def test_accumulated_batches_count_tokens_as_one_batch_does(tmp_path):
 def test_the_loss_of_chosen_places_is_that_of_the_whole_row(tmp_path):
     from worldline.train.batches import Collator, EncodedRows, selected_logits, weighted_loss
     from worldline.train.losses import token_log_probabilities, weighted_token_loss
-    from worldline.train.pretrained import HuggingFaceTokens, byte_tokenizer, load_model
+    from worldline.train.pretrained import HuggingFaceTokens, load_model, scratch_tokenizer
 
-    tokenizer = byte_tokenizer()
+    tokenizer = scratch_tokenizer()
     model = load_model(recipe(), tokenizer)
     rows = EncodedRows(list(Encoder(HuggingFaceTokens(tokenizer), 256).encode(ROWS[:3])))
     inputs = Collator(tokenizer.pad_token_id)([rows[n] for n in range(3)])
@@ -131,9 +131,9 @@ def test_the_loss_of_chosen_places_is_that_of_the_whole_row(tmp_path):
 
 
 def test_bytes_are_tokens_and_the_mask_is_exact():
-    from worldline.train.pretrained import HuggingFaceTokens, byte_tokenizer
+    from worldline.train.pretrained import HuggingFaceTokens, scratch_tokenizer
 
-    tokenizer = byte_tokenizer()
+    tokenizer = scratch_tokenizer()
     assert len(tokenizer) == 259
     told = "é €\n<|im_end|> x"
     [encoded] = Encoder(HuggingFaceTokens(tokenizer), 500).encode([chat(("a", told), ("b", "no"), weights=[1, 0])])
@@ -142,6 +142,23 @@ def test_bytes_are_tokens_and_the_mask_is_exact():
     assert tokenizer.decode(learned[:-1]) == told
     text = tokenizer.decode(list(encoded.ids))
     assert text.endswith("<|im_start|>user\nb<|im_end|>\n<|im_start|>assistant\nno<|im_end|>\n")
+
+
+def test_pieces_of_text_are_learned_from_what_is_trained_on_and_lose_nothing(tmp_path):
+    from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model
+
+    how = parse_recipe(SMALL.replace("scratch: {", "scratch: {vocabulary: 700, ") + "cpt: {steps: 1}\n")
+    tokenizer = load_tokenizer(how)
+    assert len(tokenizer) == 700 == load_model(how, tokenizer).config.vocab_size
+    again = load_tokenizer(how)
+    told = "total 12\n-rw-r--r-- 1 user user 2048 é €\t\n<|im_end|> x  "
+    pieces = HuggingFaceTokens(tokenizer).content(told)
+    assert pieces == HuggingFaceTokens(again).content(told)
+    assert tokenizer.decode(pieces) == told and len(pieces) < len(told.encode()) * 0.8
+    assert not set(pieces) & set(tokenizer.all_special_ids)
+    assert [tokenizer.decode([id]) for id in pieces].count("4") == 1, "digits are pieces of their own"
+    save_model(load_model(how, tokenizer), tokenizer, tmp_path / "model")
+    assert HuggingFaceTokens(load_tokenizer(how, tmp_path / "model")).content(told) == pieces
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_state(tmp_path, monkeypatch):

@@ -48,10 +48,10 @@ def folder(tmp_path_factory):
     """A model folder: a tokenizer over bytes with ChatML, and a very small Llama."""
     pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    from worldline.train.pretrained import byte_tokenizer
+    from worldline.train.pretrained import scratch_tokenizer
 
     path = tmp_path_factory.mktemp("model")
-    tokenizer = byte_tokenizer()
+    tokenizer = scratch_tokenizer()
     tokenizer.save_pretrained(str(path))
     config = transformers.LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=1

@@ -170,7 +170,7 @@ def _base(recipe: Recipe, folder: Path, seed: int) -> None:
     """Write the starting model as a folder, so that it is measured as all others are."""
     if (folder / "complete").is_file():
         return
-    tokenizer = load_tokenizer(recipe.model)
+    tokenizer = load_tokenizer(recipe)
     if recipe.threads is not None:
         require_extra("torch", "train").set_num_threads(recipe.threads)
     save_model(load_model(recipe, tokenizer, None, seed), tokenizer, folder / MODEL)

@@ -85,7 +85,7 @@ def evaluate_folder(
     suite = suite or held_out_suite(recipe)
     memory = shipped_memory(how.domain)
     sampling = Sampling(temperature=0.0, seed=0, max_tokens=how.max_tokens)
-    tokens = HuggingFaceTokens(load_tokenizer(recipe.model, folder))
+    tokens = HuggingFaceTokens(load_tokenizer(recipe, folder))
     inner = LocalModel(describe(folder), threads=recipe.threads, context=recipe.context)
     model = FittedModel(inner, Encoder(tokens, max(1, recipe.context - how.max_tokens)))
     parts = EngineParts(model=model, memory=memory, prompts=recipe.data.prompts, sampling=sampling)

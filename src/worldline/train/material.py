@@ -15,7 +15,7 @@ from worldline.recordings import path as recording_path
 from worldline.train.recipe import Recipe
 from worldline.types import Source, Trajectory
 
-__all__ = ["held_out_rows", "observed_only", "stage_rows"]
+__all__ = ["held_out_rows", "observed_only", "stage_rows", "texts"]
 
 
 def stage_rows(recipe: Recipe, stage: Stage, seed: int | None = None, *, mask: bool | None = None) -> list[TrainingRow]:
@@ -47,6 +47,20 @@ def stage_rows(recipe: Recipe, stage: Stage, seed: int | None = None, *, mask: b
     if not found:
         raise ConfigError(f"{where} gives no row of {stage}", hint="worldline data build reports why")
     return found
+
+
+def texts(recipe: Recipe) -> Iterator[str]:
+    """Yield the messages of everything that CPT could learn from, whatever its pool, mask and seed are.
+
+    Raises:
+        FormatError: A set cannot be read.
+    """
+    named = recipe.cpt.set if recipe.cpt is not None else None
+    data = recipe.data.model_copy(update={"pool": "all", "transitions": 0.0})
+    rows = (
+        read_rows(named) if named else _built(_train(recipe), recipe.model_copy(update={"data": data}), "cpt", 0, False)
+    )
+    yield from (message.content for row in rows for message in row.messages)
 
 
 def held_out_rows(recipe: Recipe, stage: Stage) -> list[TrainingRow]:

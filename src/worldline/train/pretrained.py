@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from worldline.errors import ConfigError, StorageError, boundary, require_extra
+from worldline.models.adapters.merging import merge_adapter
 from worldline.models.base import Message
 from worldline.models.store import find_model
+from worldline.train.material import texts
 from worldline.train.recipe import LoraRecipe, ModelRecipe, Recipe, ScratchModel
 from worldline.train.tokens import CHATML, require_template
 
-__all__ = ["HuggingFaceTokens", "byte_tokenizer", "load_model", "load_tokenizer", "save_model", "with_lora"]
+__all__ = ["HuggingFaceTokens", "load_model", "load_tokenizer", "save_model", "scratch_tokenizer", "with_lora"]
 
 _END, _START, _PAD = "<|im_end|>", "<|im_start|>", "<|endoftext|>"
 _THINKING = CHATML.replace(
@@ -49,19 +51,32 @@ class HuggingFaceTokens:
         return self._special
 
 
-def byte_tokenizer() -> Any:
-    """Make a tokenizer of the 256 bytes and three special tokens, with ChatML.
+def scratch_tokenizer(vocabulary: int | None = None, learned_from: Iterable[str] = ()) -> Any:
+    """Make a tokenizer with three special tokens and ChatML: of the 256 bytes, or of pieces learned from texts.
+
+    Args:
+        vocabulary: Pieces of byte-level BPE, single bytes among them; every digit is a piece of its own. None: bytes.
+        learned_from: Texts whose frequent pieces are found.
 
     Raises:
         MissingExtraError: Transformers is not installed.
     """
     transformers: Any = require_extra("transformers", "train")
     tokenizers = require_extra("tokenizers", "train")
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    before, special = tokenizers.pre_tokenizers, [_PAD, _START, _END]
+    alphabet = sorted(before.ByteLevel.alphabet())
     inner = tokenizers.Tokenizer(tokenizers.models.BPE({char: id for id, char in enumerate(alphabet)}, []))
-    inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     inner.decoder = tokenizers.decoders.ByteLevel()
-    inner.add_special_tokens([_PAD, _START, _END])
+    if vocabulary is None:
+        inner.pre_tokenizer = before.ByteLevel(add_prefix_space=False, use_regex=False)
+        inner.add_special_tokens(special)
+    else:
+        digits = before.Digits(individual_digits=True)
+        inner.pre_tokenizer = before.Sequence([digits, before.ByteLevel(add_prefix_space=False)])
+        trainer = tokenizers.trainers.BpeTrainer(
+            vocab_size=vocabulary, initial_alphabet=alphabet, special_tokens=special, show_progress=False
+        )
+        inner.train_from_iterator(learned_from, trainer)
     made = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner,
         eos_token=_END,
@@ -73,20 +88,21 @@ def byte_tokenizer() -> Any:
     return made
 
 
-def load_tokenizer(recipe: ModelRecipe, folder: Path | None = None) -> Any:
+def load_tokenizer(recipe: Recipe, folder: Path | None = None) -> Any:
     """Load the tokenizer of a recipe's model, or of the folder that an earlier stage made.
 
     Raises:
         ConfigError: There is no such model, it cannot be loaded, or it has no chat template.
         MissingExtraError: Transformers is not installed.
     """
-    if folder is None and recipe.scratch is not None:
-        return byte_tokenizer()
+    if folder is None and recipe.model.scratch is not None:
+        pieces = recipe.model.scratch.vocabulary
+        return scratch_tokenizer(pieces, texts(recipe) if pieces else ())
     transformers: Any = require_extra("transformers", "train")
-    path, where = _place(recipe, folder)
+    path, where = _place(recipe.model, folder)
     with boundary(ConfigError, f"loading the tokenizer of {path}", OSError, ValueError, RuntimeError, KeyError):
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), **where)
-    tokenizer.chat_template = require_template(tokenizer.chat_template, recipe.chat_template, str(path))
+    tokenizer.chat_template = require_template(tokenizer.chat_template, recipe.model.chat_template, str(path))
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -120,6 +136,9 @@ def load_model(recipe: Recipe, tokenizer: Any, folder: Path | None = None, seed:
         model.hf_quantizer, model.is_quantized = None, False
         if hasattr(model.config, "quantization_config"):
             del model.config.quantization_config
+    stored = find_model(recipe.model.start or "") if folder is None else None
+    if stored is not None and stored.adapter is not None:
+        merge_adapter(model, stored.adapter.path)
     return model
 
 

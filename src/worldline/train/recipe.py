@@ -36,8 +36,10 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ScratchModel(Frozen):
-    """A Llama over bytes, with random weights: small enough to train from nothing."""
+    """A Llama with random weights, over bytes or pieces of text: small enough to train from nothing."""
 
+    vocabulary: Annotated[int, Field(ge=300)] | None = None
+    """Pieces of text (byte-level BPE), learned from what the recipe learns from; None: the bytes themselves."""
     hidden: Annotated[int, Field(ge=8)] = 256
     layers: _Count = 6
     heads: _Count = 4

@@ -170,7 +170,7 @@ def run_stage(
     if recipe.threads is not None:
         torch.set_num_threads(recipe.threads)
     _quieten()
-    tokenizer = load_tokenizer(recipe.model, start)
+    tokenizer = load_tokenizer(recipe, start)
     model = load_model(recipe, tokenizer, start, seed)
     if recipe.lora is not None:
         torch.manual_seed(seed)
