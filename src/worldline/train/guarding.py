@@ -29,7 +29,9 @@ class NotFiniteError(ModelError):
 def guarded(base: Any) -> Any:
     """Return a subclass of a trainer class whose checkpoints are there whole or not at all, and whose loss is finite.
 
-    A checkpoint that cannot be written is taken away again; the one before it stays.
+    A checkpoint that cannot be written is taken away again; the one before it stays. Every measurement draws the same
+    random numbers, and leaves those of training as they were: how often one measures changes nothing that is learned,
+    and what two measurements differ by is less a matter of luck.
     """
     torch: Any = require_extra("torch", "train")
     foreign = (OSError, RuntimeError, require_extra("safetensors", "train").SafetensorError)
@@ -54,6 +56,12 @@ def guarded(base: Any) -> Any:
                 raise NotFiniteError(f"the loss of step {self.state.global_step + 1} is {float(loss)}")
             return loss
 
+        def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+            devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+            with torch.random.fork_rng(devices):
+                torch.manual_seed(self.args.seed + self.args.process_index)
+                return super().evaluate(*args, **kwargs)
+
     return Guarded
 
 
@@ -68,7 +76,8 @@ def callbacks(out: Path, watch: Watch | None, start: int = 0) -> list[Any]:
     torch: Any = require_extra("torch", "train")
     transformers: Any = require_extra("transformers", "train")
     path = out / CURVE
-    kept = [record for record in read_curve(out) if record["step"] <= start]
+    # who starts anew measures step 0 anew
+    kept = [record for record in read_curve(out) if record["step"] <= start] if start else []
     with boundary(StorageError, f"writing {path}", OSError):
         path.write_text("".join(f"{json.dumps(record)}\n" for record in kept), encoding="utf-8")
 

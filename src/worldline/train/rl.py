@@ -8,6 +8,7 @@ from typing import Any
 from worldline.data.rows import TrainingRow
 from worldline.errors import ConfigError, require_extra
 from worldline.train.guarding import callbacks, guarded
+from worldline.train.measuring import measuring
 from worldline.train.recipe import RlRecipe
 from worldline.train.rewards.mixing import columns, reward_function
 from worldline.train.stage import Run
@@ -47,9 +48,10 @@ def rl_trainer(run: Run, reward: Reward | None = None) -> Any:
     if not measured:
         run.held_out = []
     config = trl.GRPOConfig(**run.arguments, **_settings(how))
-    return guarded(trl.GRPOTrainer)(
+    rewarded = reward or reward_function([*run.rows, *run.held_out], how.reward)
+    return guarded(measuring(trl.GRPOTrainer, rewarded))(
         model=run.model,
-        reward_funcs=[reward or reward_function([*run.rows, *run.held_out], how.reward)],
+        reward_funcs=[rewarded],
         args=config,
         train_dataset=datasets.Dataset.from_list([_columns(row) for row in rows]),
         eval_dataset=datasets.Dataset.from_list([_columns(row) for row in measured]) if measured else None,

@@ -149,6 +149,8 @@ class RewardFunction:
     options: RewardOptions = field(default_factory=RewardOptions)
     judge: RubricSource | None = None
     cache: GroundsCache = field(default_factory=GroundsCache)
+    tally: list[tuple[str, dict[str, float]]] | None = None
+    """Where there is a list, the figures of every answer go there as well, each with the id of its row."""
     _loop: tuple[ExitStack, BlockingPortal] | None = None
     _sums: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
@@ -190,8 +192,12 @@ class RewardFunction:
             answer = read_answer(text, moment.domain, moment.world, thinking=self.options.thinking)
             read.append((moment, answer))
         scored = [self._mixed(*each) for each in zip(read, self._rubrics(read), strict=True)]
-        for one in scored:
-            self._note(one)
+        for (id, _), one in zip(asked, scored, strict=True):
+            figures = self._figures(one)
+            for name, value in figures.items():
+                self._sums[name].append(value)
+            if self.tally is not None:
+                self.tally.append((id, figures))
         return scored
 
     def metrics(self) -> dict[str, float]:
@@ -253,23 +259,23 @@ class RewardFunction:
             reward = (how.rubric * rubric.reward + how.rule * rules.reward) / total
         return Scored(reward, answer, rubric, rules)
 
-    def _note(self, one: Scored) -> None:
-        sums = self._sums
-        sums["reward"].append(one.reward)
-        sums["unreadable"].append(float(one.answer.observation is None))
-        sums["failed"].append(float(one.rubric.failure is not None))
-        sums["exact"].append(float(one.rubric.exact))
-        sums["copied"].append(float(one.rubric.copied))
+    def _figures(self, one: Scored) -> dict[str, float]:
+        figures = {
+            "reward": one.reward,
+            "unreadable": float(one.answer.observation is None),
+            "failed": float(one.rubric.failure is not None),
+            "exact": float(one.rubric.exact),
+            "copied": float(one.rubric.copied),
+            "flagged": float(bool(one.answer.flags)),
+        }
         if self.judge is not None:
-            sums["unjudged"].append(float(one.rubric.unjudged))
-        sums["flagged"].append(float(bool(one.answer.flags)))
-        for name in DIMENSIONS:
-            if name in one.rubric.scores:
-                sums[name].append(one.rubric.scores[name])
+            figures["unjudged"] = float(one.rubric.unjudged)
+        figures |= {name: one.rubric.scores[name] for name in DIMENSIONS if name in one.rubric.scores}
         if one.rules.passed is not None:
-            sums["rules"].append(float(one.rules.passed))
+            figures["rules"] = float(one.rules.passed)
         if one.rubric.told is not None:
-            sums["told"].append(one.rubric.told)
+            figures["told"] = one.rubric.told
+        return figures
 
 
 def reward_function(
