@@ -3,7 +3,7 @@
 import pytest
 
 from worldline.errors import ConfigError, FormatError
-from worldline.train.recipe import load_recipe, parse_recipe, recipe_path, shipped_recipes
+from worldline.train.recipe import load_recipe, parse_recipe, recipe_path, same_run, shipped_recipes
 
 SMALL = "name: small\nmodel:\n  scratch: {hidden: 32}\n"
 
@@ -19,6 +19,7 @@ def test_shipped_recipes_have_all_stages():
 @pytest.mark.parametrize(
     ("text", "line", "message", "hint"),
     [
+        (f"{SMALL}licence: free for all\n", 4, "licence", None),
         (f"{SMALL}contxt: 5\n", 4, "contxt: unknown key", "context"),
         (f"{SMALL}cpt:\n  stepps: 3\n", 5, "cpt.stepps: unknown key", "steps"),
         (f"{SMALL}rl:\n  optimiser:\n    lr: 3\n", 6, "rl.optimiser.lr: unknown key", "learning_rate"),
@@ -56,3 +57,16 @@ def test_unknown_recipes_list_the_known_ones():
     with pytest.raises(ConfigError, match="unknown recipe") as caught:
         recipe_path("no-such")
     assert "tiny-scratch" in caught.value.hint
+
+
+def test_a_run_is_known_again_by_what_changes_its_weights():
+    def record(text="", **own):
+        return {**parse_recipe(f"{SMALL}cpt: {{steps: 3}}\n{text}").as_record(), "stage": "cpt", "start": None, **own}
+
+    assert same_run(record(), record("licence: MIT\nthreads: 2\ntrackers: [wandb]\n"))
+    older = record()
+    del older["data"]["transitions"], older["cpt"]["epochs"]
+    assert same_run(older, record()) and not same_run(older, record("data: {transitions: 0.5}\n"))
+    assert not same_run(record(), record("context: 512\n")) and not same_run(record(), record(start="elsewhere"))
+    newer = {**record(), "data": {**record()["data"], "of_tomorrow": 1}}
+    assert not same_run(newer, record()) and same_run(newer, newer)

@@ -54,6 +54,21 @@ def test_a_card_tells_what_was_measured_and_nothing_else():
         model_card(recipe, [])
 
 
+def test_a_card_names_its_licence_so_that_publishing_need_not(tmp_path):
+    folder = tmp_path / "run" / "model"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"w")
+    card = folder / "README.md"
+    card.write_text(model_card(parse_recipe(f"{SMALL}licence: Apache-2.0\n"), [result()]))
+    command = ["models", "push", str(tmp_path / "run"), "me/mine", "--dry-run", "--json"]
+    done = CliRunner().invoke(cli, command, catch_exceptions=False)
+    assert json.loads(done.output)["licence"] == "apache-2.0"
+    assert card.read_text().startswith("---\nlicense: apache-2.0\nlibrary_name: transformers\n")
+    card.write_text(model_card(parse_recipe(SMALL), [result()]))
+    assert isinstance(CliRunner().invoke(cli, command).exception, ConfigError)
+
+
 def test_only_whole_checkpoints_count(tmp_path):
     for step in (9, 10, 100):
         (tmp_path / f"checkpoint-{step}").mkdir()

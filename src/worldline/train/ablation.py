@@ -14,10 +14,10 @@ from worldline.errors import ConfigError, StorageError, boundary, require_extra
 from worldline.train.evaluation import evaluate_folder, figures, held_out_suite
 from worldline.train.guarding import Watch
 from worldline.train.pretrained import load_model, load_tokenizer, save_model
-from worldline.train.recipe import Recipe
+from worldline.train.recipe import ASIDE, Recipe, same_run
 from worldline.train.running import train_stage
 from worldline.train.stage import MODEL
-from worldline.types import Frozen, JsonDict, content_id
+from worldline.types import Frozen, JsonDict
 
 __all__ = ["CELLS", "AblationRow", "Cell", "CellScore", "run_ablation", "summed"]
 
@@ -194,12 +194,12 @@ def _measured(recipe: Recipe, cell: Cell, folder: Path, seed: int, suite: Suite)
 
 
 def _claim(recipe: Recipe, out: Path) -> None:
-    record = {name: value for name, value in recipe.as_record().items() if name not in ("threads", "trackers", "seed")}
+    record = {name: value for name, value in recipe.as_record().items() if name not in ("seed", *ASIDE)}
     path = out / _RECIPE
     if path.is_file():
         with boundary(ConfigError, f"reading {path}", OSError, ValueError):
             before = json.loads(path.read_text(encoding="utf-8"))
-        if content_id(before) != content_id(record):
+        if not same_run(before, record):
             raise ConfigError(f"{out} holds the ablation of another recipe", hint="choose another --out")
         return
     with boundary(StorageError, f"writing {path}", OSError):

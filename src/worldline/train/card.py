@@ -45,8 +45,9 @@ def model_card(recipe: Recipe, stages: Sequence[StageResult], measured: Sequence
 
 
 def _head(recipe: Recipe) -> str:
-    lines = ["---", "library_name: transformers", "tags: [world-model, worldline]"]
-    return "\n".join([*lines, "---"])
+    # the hub writes SPDX identifiers in lower case
+    licence = [f"license: {recipe.licence.lower()}"] if recipe.licence else []
+    return "\n".join(["---", *licence, "library_name: transformers", "tags: [world-model, worldline]", "---"])
 
 
 def _stage_table(stages: Sequence[StageResult]) -> str:

@@ -15,6 +15,7 @@ from worldline.types import Frozen, JsonDict
 from worldline.worlds.marked_yaml import Key, MarkedYaml, MarkedYamlError, parse_marked
 
 __all__ = [
+    "ASIDE",
     "AnyStageRecipe",
     "DataRecipe",
     "EvaluationRecipe",
@@ -28,11 +29,15 @@ __all__ = [
     "load_recipe",
     "parse_recipe",
     "recipe_path",
+    "same_run",
     "shipped_recipes",
 ]
 
 _Count = Annotated[int, Field(ge=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]
+
+ASIDE = ("licence", "threads", "trackers")
+"""Keys that change nothing of what is trained: a run goes on where they are others."""
 
 
 class ScratchModel(Frozen):
@@ -185,6 +190,8 @@ class Recipe(Frozen):
     """A whole recipe."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    licence: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+-]*$")] | None = None
+    """Of the trained model, for its card: an SPDX identifier."""
     model: ModelRecipe
     context: Annotated[int, Field(ge=64)] = 2048
     """Tokens of a row, prompt and answer together."""
@@ -227,6 +234,23 @@ class Recipe(Frozen):
     def as_record(self) -> JsonDict:
         """Return the recipe as plain data."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+def same_run(one: JsonDict, other: JsonDict) -> bool:
+    """Tell whether two records are of one run: recipes as plain data, in part, perhaps with keys of a run's own.
+
+    A key that a record lacks, because it was written before there was such a key, means what it means in a recipe.
+    """
+    return _whole(one) == _whole(other)
+
+
+def _whole(record: JsonDict) -> JsonDict:
+    mine = {name: value for name, value in record.items() if name in Recipe.model_fields and name not in ASIDE}
+    own = {name: value for name, value in record.items() if name not in Recipe.model_fields}
+    try:
+        return {**Recipe.model_validate(mine).as_record(), **own}
+    except ValidationError:
+        return record
 
 
 def shipped_recipes() -> dict[str, Path]:

@@ -21,8 +21,8 @@ from worldline.data.rows import Stage, TrainingRow
 from worldline.errors import ConfigError, StorageError, boundary, require_extra
 from worldline.train.guarding import NotFiniteError, Watch, last_checkpoint, read_curve
 from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model, with_lora
-from worldline.train.recipe import Recipe
-from worldline.types import Frozen, JsonDict, content_id
+from worldline.train.recipe import ASIDE, Recipe, same_run
+from worldline.types import Frozen, JsonDict
 
 __all__ = ["MODEL", "RESULT", "Run", "StageResult", "read_result", "run_stage"]
 
@@ -219,7 +219,7 @@ def _train(trainer: Any, run: Run) -> None:
 def _claim(recipe: Recipe, stage: Stage, out: Path, resume: bool, seed: int, start: Path | None) -> None:
     """Take a folder for a run, or find that it holds this very run."""
     whole = recipe.as_record()
-    kept = {name: value for name, value in whole.items() if name not in ("cpt", "sft", "rl", "threads", "trackers")}
+    kept = {name: value for name, value in whole.items() if name not in ("cpt", "sft", "rl", *ASIDE)}
     record = {**kept, stage: whole.get(stage), "seed": seed, "stage": stage, "start": str(start) if start else None}
     path = out / _RECIPE
     if path.is_file():
@@ -227,7 +227,7 @@ def _claim(recipe: Recipe, stage: Stage, out: Path, resume: bool, seed: int, sta
             before = json.loads(path.read_text(encoding="utf-8"))
         if not resume:
             raise ConfigError(f"{out} holds a run already", hint="go on with --resume, or choose another --out")
-        if content_id(before) != content_id(record):
+        if not same_run(before, record):
             raise ConfigError(f"{out} holds the run of another recipe", hint="choose another --out")
         return
     if out.is_dir() and any(out.iterdir()):
