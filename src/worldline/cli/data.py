@@ -16,8 +16,8 @@ from rich.table import Table
 from worldline.cli.options import json_file_option, write_json
 from worldline.cli.push import push_data
 from worldline.cli.teaching import teaching_of, teaching_options
-from worldline.data.rows import STAGES, Stage
-from worldline.errors import StorageError, boundary
+from worldline.data.rows import ASKED, STAGES, Stage
+from worldline.errors import ConfigError, StorageError, boundary
 
 if TYPE_CHECKING:
     from worldline.data.building import BuildReport, Checks, DataOptions
@@ -29,6 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["data"]
 
 _PATH = click.Path(exists=True, path_type=Path)
+_COUNTS = (
+    "domains",
+    "sources",
+    "asked",
+    "unsure",
+    "guessed",
+    "teachers",
+    "rollouts",
+    "left_out",
+    "dropped_turns",
+    "labels",
+    "trained",
+)
+"""What a report counts, as far as it is shown."""
 
 
 @click.group()
@@ -57,8 +71,22 @@ data.add_command(push_data)
 @click.option("--state-change", is_flag=True, help="SFT: targets also tell what changed, and the reward.")
 @click.option("--manual-pages", type=click.IntRange(1), help="CPT: so many manual pages of this machine as well.")
 @click.option("--max-characters", type=click.IntRange(1000), help="Longest row; early turns are dropped whole.")
+@click.option(
+    "--asked",
+    type=click.Choice(ASKED),
+    default="model",
+    show_default=True,
+    help="SFT, RL: whose questions rows hold, those of a model by itself or those of a grounded engine.",
+)
+@click.option(
+    "--turns-per-trajectory",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="SFT, RL: at most so many rows of a trajectory, of each kind of question.",
+)
 @click.option("--allow-simulated", is_flag=True, help="Take simulated trajectories too; the set says which it holds.")
-@click.option("--prompts", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of templates.")
+@click.option("--prompts", type=click.Path(path_type=Path), help="Folder of templates, or `brief`.")
 @click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all draws.")
 @teaching_options
@@ -78,6 +106,8 @@ def build(
     state_change: bool,
     manual_pages: int | None,
     max_characters: int | None,
+    asked: str,
+    turns_per_trajectory: int,
     allow_simulated: bool,
     prompts: Path | None,
     skip_bad: bool,
@@ -110,8 +140,14 @@ def build(
             "max_characters": max_characters,
             "max_overlap": max_overlap,
             "prompts": prompts,
+            "asked": asked,
+            "turns_per_trajectory": turns_per_trajectory,
         }
     )
+    if stage == "cpt" and (asked != "model" or turns_per_trajectory != 1):
+        raise ConfigError(
+            "rows of cpt are whole trajectories", hint="--asked and --turns-per-trajectory go with sft and rl"
+        )
     teaching = teaching_of(stage, out, seed, **teacher)
     report = BuildReport()
     console = Console(stderr=True)
@@ -145,7 +181,6 @@ def build(
 
 
 def _trajectories(paths: list[Path], domains: tuple[str, ...], skip_bad: bool) -> Iterator[Trajectory]:
-    from worldline.errors import ConfigError
     from worldline.formats import read_trajectories
     from worldline.formats.importing import Importer
     from worldline.recordings import paths as recorded
@@ -216,7 +251,7 @@ def _print(record: JsonDict, out: Path) -> None:
     table = Table(title=f"{record['rows']:,} rows of {record['trajectories']:,} trajectories in {out}")
     for name in ("what", "", "count"):
         table.add_column(name, justify="right" if name == "count" else "left")
-    for what in ("domains", "sources", "teachers", "rollouts", "left_out", "dropped_turns", "labels", "trained"):
+    for what in _COUNTS:
         for key, count in sorted(record[what].items(), key=lambda item: -item[1]):
             table.add_row(what.replace("_", " "), key, f"{count:,}")
     Console(width=None if Console().is_terminal else 120).print(table)

@@ -10,23 +10,38 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from worldline.data.filters import Kept, filtered, one_turn
+from worldline.data.asking import asked_turns
+from worldline.data.filters import Kept, drawn_turns, filtered
 from worldline.data.layout import answer, conversation, prompt
 from worldline.data.masking import MaskSettings, TurnClass, classify, kept
 from worldline.data.overlap import Reference
 from worldline.data.reasoning import Executed, execute, in_words
-from worldline.data.rows import Stage, TrainingMessage, TrainingRow
+from worldline.data.rows import Asked, Stage, TrainingMessage, TrainingRow
 from worldline.errors import ConfigError
 from worldline.formats.base import is_evaluation_only
 from worldline.kernels import KERNELS, build_kernel
 from worldline.types import Frozen, JsonDict, Source, Trajectory, Turn, drawn
 
-__all__ = ["BuildReport", "Checks", "DataOptions", "Pool", "admitted", "build_rows", "pool_of", "rows_of", "shortened"]
+__all__ = [
+    "GROUNDED",
+    "BuildReport",
+    "Checks",
+    "DataOptions",
+    "Pool",
+    "admitted",
+    "build_rows",
+    "pool_of",
+    "rows_of",
+    "shortened",
+]
 
 Checks = Callable[[Trajectory], dict[int, list[JsonDict]]]
 """Finds the rule checks of a trajectory, by position (from 0)."""
 
 Pool = Literal["cpt", "tuning", "all"]
+
+GROUNDED = ("asked", "guess_exact", "guess_mute")
+"""What the `extra` of a row says of a grounded engine's question."""
 
 _FOLLOWING = 3
 """RL: later turns that a row holds, for judging an answer by what follows from it."""
@@ -56,6 +71,22 @@ class DataOptions(Frozen):
     max_overlap: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Largest share of n-grams in common with a benchmark (`--against`)."""
     prompts: Path | None = None
+    asked: Asked = "model"
+    """SFT and RL: whose questions the rows hold."""
+    turns_per_trajectory: Annotated[int, Field(ge=1)] = 1
+    """SFT and RL: turns to learn of each trajectory at most, of each kind of question."""
+    notes_share: Annotated[float, Field(ge=0, le=1)] = 0.02
+    """Room for the notes of grounded questions (:class:`worldline.engines.EngineOptions`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a model is asked at a turn."""
+
+    turn: int
+    messages: tuple[TrainingMessage, ...]
+    extra: JsonDict = field(default_factory=dict)
+    """What a row says of it; nothing of a plain model's question."""
 
 
 @dataclass(slots=True)
@@ -74,6 +105,12 @@ class BuildReport:
     """CPT: turns of each class that stay in the loss."""
     domains: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)
+    """SFT and RL: rows by how they were asked."""
+    unsure: Counter[str] = field(default_factory=Counter)
+    """Grounded questions: turns, of all that were followed, at which the engine asks, by domain."""
+    guessed: Counter[str] = field(default_factory=Counter)
+    """Of these, turns at which the engine's own guess is the truth."""
     teachers: Counter[str] = field(default_factory=Counter)
     """SFT with a teacher: rows by who wrote the reasoning."""
     rollouts: Counter[str] = field(default_factory=Counter)
@@ -94,6 +131,8 @@ class BuildReport:
         self.rows += 1
         self.domains[row.domain] += 1
         self.sources[row.source.value] += 1
+        if row.stage != "cpt":
+            self.asked[row.extra.get("asked", "model")] += 1
         self.characters += _size(row.messages)
 
     def add(self, other: BuildReport) -> None:
@@ -267,24 +306,60 @@ def _transition_rows(trajectory: Trajectory, outcome: Kept, options: DataOptions
         kernel.close()
 
 
+def _questions(trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport) -> Iterator[_Question]:
+    """The turns that SFT and RL learn of a trajectory, with what is asked there."""
+    count = options.turns_per_trajectory
+    if options.asked != "grounded":
+        for number in drawn_turns(outcome, trajectory, options.seed, count):
+            yield _Question(number, prompt(trajectory, number, options.prompts))
+    if options.asked != "model":
+        yield from _grounded_questions(trajectory, outcome, options, report)
+
+
+def _grounded_questions(
+    trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport
+) -> Iterator[_Question]:
+    domain = trajectory.world.domain
+    if domain not in KERNELS.names():
+        report.left_out["no kernel to be grounded in"] += 1
+        return
+    found = {one.turn: one for one in asked_turns(trajectory, options.prompts, options.notes_share)}
+    report.unsure[domain] += len(found)
+    report.guessed[domain] += sum(one.guess_exact for one in found.values())
+    numbers = drawn_turns(outcome, trajectory, options.seed, options.turns_per_trajectory, among=found)
+    if not numbers:
+        report.left_out["the grounded engine asks nothing"] += 1
+    for number in numbers:
+        one = found[number]
+        told = ("grounded", one.guess_exact, one.guess_mute)
+        yield _Question(number, one.messages, dict(zip(GROUNDED, told, strict=True)))
+
+
 def _sft_rows(
     trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: Checks | None
 ) -> Iterator[TrainingRow]:
-    """One turn, with the reasoning that a kernel carried out, where its answer is the true one."""
+    """A turn with the reasoning that a kernel carried out, where its answer is the true one.
+
+    A grounded engine asks where its kernel is not sure, so the answers to its questions have no reasoning.
+    """
     if trajectory.world.domain not in KERNELS.names():
         report.left_out["no kernel to reason with"] += 1
         return
-    number = one_turn(outcome, trajectory, options.seed)
-    assert number is not None
-    turn = trajectory.turns[number]
-    done = _executed(trajectory, number)
-    if not done.true:
-        report.left_out["the kernel's answer is not the true one"] += 1
-        return
-    target = _target(turn, done) if options.state_change else None
-    reasoning = in_words(turn.action, done, f"{options.seed}:{trajectory.id}")
-    chat = (*prompt(trajectory, number, options.prompts), answer(trajectory, number, reasoning, target))
-    yield _row(trajectory, "sft", chat, turn=number, target=target, teacher="executed")
+    for question in _questions(trajectory, outcome, options, report):
+        number = question.turn
+        if question.extra:
+            chat = (*question.messages, answer(trajectory, number))
+            yield _row(trajectory, "sft", chat, turn=number, extra=question.extra)
+            continue
+        turn = trajectory.turns[number]
+        done = _executed(trajectory, number)
+        if not done.true:
+            report.left_out["the kernel's answer is not the true one"] += 1
+            continue
+        target = _target(turn, done) if options.state_change else None
+        reasoning = in_words(turn.action, done, f"{options.seed}:{trajectory.id}")
+        chat = (*question.messages, answer(trajectory, number, reasoning, target))
+        yield _row(trajectory, "sft", chat, turn=number, target=target, teacher="executed")
 
 
 def _executed(trajectory: Trajectory, number: int) -> Executed:
@@ -305,31 +380,32 @@ def _target(turn: Turn, done: Executed) -> JsonDict:
 def _rl_rows(
     trajectory: Trajectory, outcome: Kept, options: DataOptions, report: BuildReport, checks: Checks | None
 ) -> Iterator[TrainingRow]:
-    """One turn's prompt; the truth and the rule checks stay with the reward."""
+    """Prompts; the truth and the rule checks stay with the reward."""
     found = checks(trajectory) if checks is not None else {}
-    number = one_turn(outcome, trajectory, options.seed)
-    assert number is not None
-    turn = trajectory.turns[number]
-    truth = turn.observation.model_dump(mode="json", exclude_defaults=True)
-    target: JsonDict | None = None
-    if options.state_change and trajectory.world.domain in KERNELS.names():
-        done = _executed(trajectory, number)
-        target = _target(turn, done) if done.true else None
-    yield _row(
-        trajectory,
-        "rl",
-        prompt(trajectory, number, options.prompts),
-        turn=number,
-        truth=truth,
-        checks=tuple(found.get(number, ())),
-        target=target,
-        extra={
-            "world": trajectory.world.model_dump(mode="json", exclude_defaults=True),
-            "action": turn.action.model_dump(mode="json", exclude_defaults=True),
-            "history": [_told(earlier) for earlier in trajectory.turns[:number]],
-            "following": [_told(later) for later in trajectory.turns[number + 1 : number + 1 + _FOLLOWING]],
-        },
-    )
+    for question in _questions(trajectory, outcome, options, report):
+        number = question.turn
+        turn = trajectory.turns[number]
+        truth = turn.observation.model_dump(mode="json", exclude_defaults=True)
+        target: JsonDict | None = None
+        if options.state_change and trajectory.world.domain in KERNELS.names():
+            done = _executed(trajectory, number)
+            target = _target(turn, done) if done.true else None
+        yield _row(
+            trajectory,
+            "rl",
+            question.messages,
+            turn=number,
+            truth=truth,
+            checks=tuple(found.get(number, ())),
+            target=target,
+            extra={
+                "world": trajectory.world.model_dump(mode="json", exclude_defaults=True),
+                "action": turn.action.model_dump(mode="json", exclude_defaults=True),
+                "history": [_told(earlier) for earlier in trajectory.turns[:number]],
+                "following": [_told(later) for later in trajectory.turns[number + 1 : number + 1 + _FOLLOWING]],
+                **question.extra,
+            },
+        )
 
 
 def _told(turn: Turn) -> JsonDict:

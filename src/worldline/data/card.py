@@ -29,6 +29,9 @@ def data_card(record: JsonDict) -> str:
     sections = {
         "Domains (rows)": record["domains"],
         "Source (rows)": record["sources"],
+        "Asked by (rows)": record.get("asked"),
+        "Turns at which the grounded engine asks": record.get("unsure"),
+        "Of these guessed right without a model": record.get("guessed"),
         "Teacher (rows)": record.get("teachers"),
         "Answers of the teacher": record.get("rollouts"),
         "Left out (trajectories)": record["left_out"],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from worldline.types import Trajectory, Turn
 
-__all__ = ["GUI_DOMAINS", "Kept", "filtered", "one_turn"]
+__all__ = ["GUI_DOMAINS", "Kept", "drawn_turns", "filtered"]
 
 GUI_DOMAINS = frozenset({"web", "android", "os"})
 
@@ -87,14 +87,21 @@ def _is_retried(turns: tuple[Turn, ...], number: int) -> bool:
     return following.action.render() == turn.action.render() and not following.observation.is_error
 
 
-def one_turn(kept: Kept, trajectory: Trajectory, seed: int, among: Iterable[int] | None = None) -> int | None:
-    """Draw the one turn of a trajectory that SFT and RL learn from; None where there is none.
+def drawn_turns(
+    kept: Kept, trajectory: Trajectory, seed: int, count: int = 1, among: Collection[int] | None = None
+) -> list[int]:
+    """Draw the turns of a trajectory that SFT and RL learn from, in their order; fewer where there are not so many.
 
     Args:
         kept: What the filters said.
         trajectory: Its id makes the draw the same whatever is built beside it.
         seed: Of the draw.
+        count: How many. More of them include those drawn when fewer are wanted.
         among: Positions to choose from, where not all targets are wanted.
     """
-    choice = [number for number in kept.targets if among is None or number in set(among)]
-    return random.Random(f"{seed}:{trajectory.id}").choice(choice) if choice else None
+    choice = [number for number in kept.targets if among is None or number in among]
+    chance = random.Random(f"{seed}:{trajectory.id}")
+    drawn: list[int] = []
+    while choice and len(drawn) < count:
+        drawn.append(choice.pop(chance.randrange(len(choice))))
+    return sorted(drawn)

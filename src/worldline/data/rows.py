@@ -8,10 +8,15 @@ from pydantic import Field
 
 from worldline.types import Frozen, JsonDict, Source, content_id
 
-__all__ = ["STAGES", "Stage", "TrainingMessage", "TrainingRow"]
+__all__ = ["ASKED", "STAGES", "Asked", "Stage", "TrainingMessage", "TrainingRow"]
 
 Stage = Literal["cpt", "sft", "rl"]
 STAGES: tuple[Stage, ...] = ("cpt", "sft", "rl")
+
+Asked = Literal["model", "grounded", "both"]
+"""Whose questions rows of SFT and RL hold: those of a model by itself, which is asked at every turn; those of a
+grounded engine, which asks where nothing else is sure and tells what it knows; or rows of both kinds."""
+ASKED: tuple[Asked, ...] = ("model", "grounded", "both")
 
 
 class TrainingMessage(Frozen):

@@ -22,7 +22,7 @@ from typing import Annotated, Literal, Protocol
 from jinja2 import Environment, FileSystemLoader, PackageLoader, StrictUndefined
 from pydantic import Field
 
-from worldline.data.building import BuildReport, DataOptions, build_rows, shortened
+from worldline.data.building import GROUNDED, BuildReport, DataOptions, build_rows, shortened
 from worldline.data.layout import answer_message
 from worldline.data.overlap import Reference
 from worldline.data.reasoning import Executed, execute, in_words
@@ -249,7 +249,8 @@ def _finished(
     target: JsonDict | None,
     **extra: object,
 ) -> TrainingRow:
-    changed = {"stage": "sft", "messages": (*prompt, told), "teacher": teacher, "target": target, "extra": dict(extra)}
+    extra = {**{key: row.extra[key] for key in GROUNDED if key in row.extra}, **extra}
+    changed = {"stage": "sft", "messages": (*prompt, told), "teacher": teacher, "target": target, "extra": extra}
     return row.model_copy(update={**changed, "truth": None, "checks": ()})
 
 

@@ -8,7 +8,7 @@ BM25 over the action's text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -31,7 +31,16 @@ from worldline.memory.transition import (
 )
 from worldline.types import Action, Observation, Trajectory, WorldSpec
 
-__all__ = ["MatchKind", "Memory", "Recall", "Transition", "environment_key", "follow", "footprint_key"]
+__all__ = [
+    "MatchKind",
+    "Memory",
+    "Recall",
+    "Transition",
+    "environment_key",
+    "follow",
+    "footprint_key",
+    "recorded_transitions",
+]
 
 
 class Memory:
@@ -76,15 +85,7 @@ class Memory:
         Raises:
             EvaluationOnlyError: A trajectory is marked as evaluation data.
         """
-        memory = cls()
-        for trajectory in trajectories:
-            admit(trajectory)
-            known = (known_footprints or {}).get(trajectory.id)
-            if known is None or len(known) != len(trajectory.turns):
-                known = follow(trajectory, kernel_for)
-            for transition in transitions_of(trajectory, [as_footing(value) for value in known]):
-                memory.add(transition)
-        return memory
+        return cls(recorded_transitions(trajectories, kernel_for, known_footprints))
 
     def __len__(self) -> int:
         return len(self._store)
@@ -179,3 +180,17 @@ class Memory:
         total = sum(counts.values())
         chosen = self._store.get(next(answer.place for answer in found if answer.key == best))
         return Recall(transition=chosen, kind=kind, votes=total, agreement=votes / total)
+
+
+def recorded_transitions(
+    trajectories: Iterable[Trajectory],
+    kernel_for: Callable[[WorldSpec], Kernel] | None = None,
+    known_footprints: Mapping[str, Sequence[Footing | Sequence[str | None] | str | None]] | None = None,
+) -> Iterator[Transition]:
+    """Yield every turn of trajectories as a memory holds it; arguments and errors of `Memory.from_trajectories`."""
+    for trajectory in trajectories:
+        admit(trajectory)
+        known = (known_footprints or {}).get(trajectory.id)
+        if known is None or len(known) != len(trajectory.turns):
+            known = follow(trajectory, kernel_for)
+        yield from transitions_of(trajectory, [as_footing(value) for value in known])

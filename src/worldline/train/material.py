@@ -74,6 +74,9 @@ def held_out_rows(recipe: Recipe, stage: Stage) -> list[TrainingRow]:
         mask=False,
         state_change=recipe.data.state_change,
         prompts=recipe.data.prompts,
+        asked=recipe.data.asked,
+        turns_per_trajectory=recipe.data.turns_per_trajectory,
+        notes_share=how.notes_share,
     )
     rows = build_rows(held_out, options, BuildReport(), checks=rules_by_turn if stage == "rl" else None)
     return list(itertools.islice(rows, how.rows))
@@ -113,5 +116,8 @@ def _built(
         state_change=data.state_change,
         allow_simulated=data.allow_simulated,
         prompts=data.prompts,
+        asked=data.asked,
+        turns_per_trajectory=data.turns_per_trajectory,
+        notes_share=recipe.evaluation.notes_share,
     )
     return build_rows(trajectories, options, BuildReport(), checks=rules_by_turn if stage == "rl" else None)

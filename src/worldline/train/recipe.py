@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from worldline.data.rows import Stage
+from worldline.data.rows import Asked, Stage
 from worldline.errors import ConfigError, FormatError, boundary, unknown_name
 from worldline.train.rewards.mixing import RewardOptions
 from worldline.types import Frozen, JsonDict
@@ -165,6 +165,10 @@ class DataRecipe(Frozen):
     mask: bool = True
     transitions: _Share = 0.0
     state_change: bool = False
+    asked: Asked = "model"
+    """SFT and RL: whose questions are learned, those of a model by itself or those of a grounded engine."""
+    turns_per_trajectory: _Count = 1
+    """SFT and RL: at most so many of each kind of question; 4 is sensible for a grounded engine's, which are rare."""
     allow_simulated: bool = False
     """Learn from simulated rows as well; they are refused otherwise."""
 
