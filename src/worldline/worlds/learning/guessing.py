@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from worldline.domains.tools.collections import CollectionsSpec, IdSpec, PagingSpec, StoreSpec, ToolRule
+from worldline.domains.tools.names import words_of
 from worldline.kernels.tools.collections.checking import properties_of, required_of
 from worldline.types import JsonDict, ToolSpec, WorldSpec
 from worldline.worlds.learning.reading import path_text
-from worldline.worlds.learning.traces import words_of
 
 __all__ = ["guessed_collections", "new_world"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from worldline.domains.tools.collections import (
@@ -19,10 +20,22 @@ from worldline.types import JsonDict, canonical_json
 from worldline.worlds.learning.traces import NOT_JSON, TracedCall, best_style
 from worldline.worlds.learning.views import Instance, Kind, find_kinds, is_scalar, reads_only
 
-__all__ = ["Reading", "path_text", "read_traces"]
+__all__ = ["Reading", "path_text", "read_traces", "usual_of"]
 
 _MOST = 0.9
 """Share of a tool's answers for which what is said of it must hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One sight of a record."""
+
+    untouched: bool
+    """Nothing in the session can have changed it before."""
+    view: str
+    """Which of its fields were shown."""
+    task: str
+    record: JsonDict
 
 
 class Reading:
@@ -73,10 +86,9 @@ class Reading:
                 found[call.tool, canonical_json(call.arguments)].append(call)
         reads = []
         for calls in found.values():
-            texts = Counter(call.text for call in calls if (call.session, call.position) in clean)
-            texts = texts or Counter(call.text for call in calls)
-            text, count = texts.most_common(1)[0]
-            if count >= _MOST * texts.total():
+            untouched = [call for call in calls if (call.session, call.position) in clean]
+            text, share = usual_of([(call.family, call.text) for call in untouched or calls])
+            if share >= _MOST:
                 one = next(call for call in calls if call.text == text)
                 reads.append(RecordedRead(tool=one.tool, arguments=one.arguments, answer=text, error=one.error))
         return tuple(reads)
@@ -93,14 +105,14 @@ class Reading:
 
     def _first_records(self, kind: Kind, clean: set[tuple[int, int]]) -> dict[tuple[str | int, ...], JsonDict]:
         """Records by key as they were at the start, the most frequent where recordings disagree."""
-        seen: dict[tuple[str | int, ...], list[tuple[bool, str, JsonDict]]] = defaultdict(list)
+        seen: dict[tuple[str | int, ...], list[_Seen]] = defaultdict(list)
         for instance in kind.instances:
             key = kind.key_of(instance)
             if key is not None and instance.call.tool in self.readers:
                 untouched = (instance.call.session, instance.call.position) in clean
                 if untouched or not self._mentioned_before(instance, key):
-                    told = canonical_json(sorted(instance.record))
-                    seen[key].append((untouched, told, instance.record))
+                    view = canonical_json(sorted(instance.record))
+                    seen[key].append(_Seen(untouched, view, instance.call.family, instance.record))
         return {key: _usual(found) for key, found in seen.items()}
 
     def _mentioned_before(self, instance: Instance, key: tuple[str | int, ...]) -> bool:
@@ -183,17 +195,32 @@ def _usual_refusal(calls: Sequence[TracedCall]) -> GuessSpec | None:
     return GuessSpec(answer=errors.most_common(1)[0][0], error=True)
 
 
-def _usual(found: Sequence[tuple[bool, str, JsonDict]]) -> JsonDict:
+def usual_of(told: Sequence[tuple[str, str]]) -> tuple[str, float]:
+    """Return the most frequent of several texts and its share; each task has one vote, however often it was tried.
+
+    Tasks may start from different states: the trials of one say nothing of what the others found.
+
+    Args:
+        told: Task and text.
+    """
+    trials = Counter(task for task, _ in told)
+    shares: dict[str, float] = defaultdict(float)
+    for task, text in told:
+        shares[text] += 1 / (trials[task] * len(trials))
+    best = max(shares, key=lambda text: shares[text])
+    return best, shares[best]
+
+
+def _usual(found: Sequence[_Seen]) -> JsonDict:
     """The record of several views of it: each view's most frequent form, the widest view first."""
-    trusted = [entry for entry in found if entry[0]] or list(found)
-    by_view: dict[str, list[JsonDict]] = defaultdict(list)
-    for _, view, seen in trusted:
-        by_view[view].append(seen)
+    trusted = [seen for seen in found if seen.untouched] or list(found)
+    by_view: dict[str, list[_Seen]] = defaultdict(list)
+    for seen in trusted:
+        by_view[seen.view].append(seen)
     record: JsonDict = {}
     for view in sorted(by_view, key=len):
-        forms = Counter(canonical_json(form) for form in by_view[view])
-        usual = forms.most_common(1)[0][0]
-        chosen = next(form for form in by_view[view] if canonical_json(form) == usual)
+        usual, _ = usual_of([(seen.task, canonical_json(seen.record)) for seen in by_view[view]])
+        chosen = next(seen.record for seen in by_view[view] if canonical_json(seen.record) == usual)
         record = {**chosen, **{name: value for name, value in record.items() if name not in chosen}}
     return record
 

@@ -11,7 +11,7 @@ from typing import Any
 from worldline.domains.tools.collections import JsonStyle
 from worldline.types import JsonDict, Observation, Trajectory
 
-__all__ = ["NOT_JSON", "TracedCall", "best_style", "is_error", "traced", "words_of"]
+__all__ = ["NOT_JSON", "TracedCall", "best_style", "is_error", "traced"]
 
 NOT_JSON = object()
 """Value of an answer that is no JSON object or list."""
@@ -105,9 +105,3 @@ def best_style(calls: Sequence[TracedCall]) -> JsonStyle | None:
         if hits == len(samples):
             break
     return best[1] if best is not None and 2 * best[0] >= len(samples) else None
-
-
-def words_of(name: str) -> list[str]:
-    """Split a tool's or a field's name into lower-case words (`getUserDetails`, `get-user_details`)."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return [word for word in re.split(r"[^A-Za-z0-9]+", spaced.lower()) if word]

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from worldline.domains.tools.names import READ_WORDS, WRITE_WORDS, reads_by_name, words_of
 from worldline.types import JsonDict, canonical_json
-from worldline.worlds.learning.traces import TracedCall, words_of
+from worldline.worlds.learning.traces import TracedCall
 
 __all__ = ["Instance", "Kind", "find_kinds", "is_scalar", "reads_only"]
 
@@ -39,104 +40,6 @@ _ID_WORDS = frozenset(
         "username",
         "handle",
         "title",
-    ]
-)
-_READ_WORDS = frozenset(
-    [
-        "get",
-        "read",
-        "list",
-        "search",
-        "find",
-        "fetch",
-        "show",
-        "view",
-        "describe",
-        "lookup",
-        "check",
-        "retrieve",
-        "query",
-        "status",
-        "count",
-        "calculate",
-        "compute",
-        "think",
-        "details",
-        "info",
-        "browse",
-        "look",
-        "inspect",
-        "estimate",
-        "validate",
-        "verify",
-        "test",
-        "run",
-        "detect",
-        "summarize",
-    ]
-)
-_WRITE_WORDS = frozenset(
-    [
-        "create",
-        "add",
-        "update",
-        "delete",
-        "remove",
-        "set",
-        "cancel",
-        "book",
-        "send",
-        "modify",
-        "edit",
-        "write",
-        "insert",
-        "move",
-        "rename",
-        "put",
-        "post",
-        "patch",
-        "pay",
-        "refund",
-        "return",
-        "exchange",
-        "enable",
-        "disable",
-        "toggle",
-        "reset",
-        "open",
-        "close",
-        "submit",
-        "approve",
-        "reject",
-        "transfer",
-        "schedule",
-        "reschedule",
-        "mark",
-        "archive",
-        "upload",
-        "save",
-        "assign",
-        "unassign",
-        "grant",
-        "revoke",
-        "change",
-        "make",
-        "place",
-        "order",
-        "buy",
-        "sell",
-        "reboot",
-        "suspend",
-        "resume",
-        "refuel",
-        "register",
-        "clear",
-        "drop",
-        "append",
-        "replace",
-        "start",
-        "stop",
-        "execute",
     ]
 )
 
@@ -186,13 +89,9 @@ def is_scalar(value: Any) -> bool:
 
 def reads_only(tool: str, calls: Sequence[TracedCall]) -> bool:
     """Whether calls of a tool change nothing: by the verb of its name, otherwise by repeated calls answered alike."""
-    words = words_of(tool)
-    if words and words[0] in _READ_WORDS:
-        return True
-    if any(word in _WRITE_WORDS for word in words):
-        return False
-    if any(word in _READ_WORDS for word in words):
-        return True
+    named = reads_by_name(tool)
+    if named is not None:
+        return named
     answers: dict[tuple[int, str], set[str]] = defaultdict(set)
     repeats: Counter[tuple[int, str]] = Counter()
     for call in calls:
@@ -330,7 +229,7 @@ def _name(kind: Kind) -> str:
     tool = (tools or Counter(i.call.tool for i in kind.instances)).most_common(1)[0][0]
     words = words_of(tool)
     words = words[: words.index("by")] if "by" in words else words
-    while words and words[0] in _READ_WORDS | _WRITE_WORDS and len(words) > 1:
+    while words and words[0] in READ_WORDS | WRITE_WORDS and len(words) > 1:
         words = words[1:]
     words = [word for word in words if word not in ("for", "all", "id", "details", "info", "of")]
     return _plural("_".join(words[:2]))

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from worldline.domains.comparing import as_json
 from worldline.domains.tools.collections import CaseSpec, CollectionsSpec, JsonStyle, ToolRule
+from worldline.domains.tools.names import looks_only
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
 from worldline.kernels.tools.base import Arguments
@@ -32,7 +33,7 @@ from worldline.types import JsonDict, Observation, ToolSpec, WorldSpec
 
 __all__ = ["CollectionServer", "collection_server", "style_text"]
 
-_VERSION = 1
+_VERSION = 2
 _DESCRIBED = 20
 """Records of a store that a description shows."""
 _STRONG = 8
@@ -42,7 +43,7 @@ _OWN_NAMES = frozenset(
     | {"made", "stdout", "stderr", "exit_code"}
 )
 """Names that templates may use beside stores and what `let` names."""
-_NOTHING = ToolRule()
+_NOTHING, _LOOKS = ToolRule(), ToolRule(changes=False)
 
 
 def collection_server(world: WorldSpec) -> CollectionServer | None:
@@ -83,7 +84,7 @@ class CollectionServer:
 
     def call(self, tool: str, arguments: Arguments) -> Proposal:
         """Answer a call; see :class:`worldline.kernels.tools.base.ServerKernel`."""
-        rule = self._spec.tools.get(tool, _NOTHING)
+        rule = self._rule(tool)
         try:
             outcome = self._outcome(tool, arguments, rule)
         except (UnknownError, BrokenError) as exc:
@@ -94,8 +95,7 @@ class CollectionServer:
         if outcome is None:
             self._state = self._doubted(rule, tool).ticked()
             return Proposal(self._guess(tool, arguments, rule), known=False, classes=("unknown",), why=why)
-        style = rule.json_style or self._spec.json_style
-        text = outcome.answer if isinstance(outcome.answer, str) else style_text(outcome.answer, style)
+        text = self._written(outcome.answer, rule)
         self._state = outcome.state.ticked("" if outcome.error else tool)
         self._latest = {**self._latest, tool: (text, outcome.error)}
         if not outcome.error:
@@ -125,7 +125,7 @@ class CollectionServer:
 
     def observe(self, tool: str, arguments: Arguments, observation: Observation) -> None:
         """Follow a call whose answer was another one."""
-        rule = self._spec.tools.get(tool, _NOTHING)
+        rule = self._rule(tool)
         error = bool(observation.is_error)
         if rule.operation == "shell" and self._machine is not None:
             self._observe_run(tool, rule, arguments, observation)
@@ -213,6 +213,10 @@ class CollectionServer:
     def state(self) -> State:
         """What the session knows now."""
         return self._state
+
+    def _rule(self, tool: str) -> ToolRule:
+        """What is known of a tool; of one that is called like those that only look, that it changes nothing."""
+        return self._spec.tools.get(tool) or (_LOOKS if looks_only(tool) else _NOTHING)
 
     def _names(self, arguments: Arguments, rule: ToolRule, tool: str) -> dict[str, Any]:
         names: dict[str, Any] = {name: StoreView(store) for name, store in self._state.stores.items()}
@@ -304,6 +308,9 @@ class CollectionServer:
         same = self._state.declared_reads.get(read_key(tool, arguments))
         if same is not None:
             return Observation.from_text(same.answer, is_error=same.error)
+        unchanged = self._unless_changed(tool, arguments, rule)
+        if unchanged is not None:
+            return unchanged
         if tool in self._latest:
             text, error = self._latest[tool]
             if not error or self._state.still_refused(tool, arguments, text):
@@ -312,6 +319,22 @@ class CollectionServer:
             return Observation.from_text(rule.otherwise.answer, is_error=rule.otherwise.error)
         found = next((read for read in self._spec.reads if read.tool == tool and not read.error), None)
         return Observation.from_text(found.answer if found else "", is_error=False)
+
+    def _unless_changed(self, tool: str, arguments: Arguments, rule: ToolRule) -> Observation | None:
+        """What the rule says if all that is doubted is as it was before."""
+        trusted = self._state.trusting()
+        if trusted is self._state:
+            return None
+        twin = self.fork()
+        twin._state = trusted
+        try:
+            outcome = twin._outcome(tool, arguments, rule)
+        except (UnknownError, BrokenError):
+            return None
+        return Observation.from_text(self._written(outcome.answer, rule), is_error=outcome.error)
+
+    def _written(self, answer: Any, rule: ToolRule) -> str:
+        return answer if isinstance(answer, str) else style_text(answer, self._style(rule))
 
     def _follow(self, tool: str, arguments: Arguments, rule: ToolRule, value: Any, text: str) -> None:
         names = self._names(arguments, rule, tool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from worldline.domains.tools.collections import StoreSpec
 from worldline.kernels.tools.collections.expressions import ABSENT, Unknown, UnknownError
@@ -32,7 +32,8 @@ class Store:
     spec: StoreSpec
     declared: Mapping[Key, Any]
     changed: Mapping[Key, Any] = field(default_factory=dict)
-    """Records that came or changed since; `(mark,)` for those that went or are doubted."""
+    """Records that came or changed since; `(mark,)` for those that went, and for those that are doubted a mark before
+    what they were."""
     closed: bool = False
     """Whether a key that is not here does not exist."""
     number: int = 1
@@ -73,7 +74,7 @@ class Store:
         """
         if not self.closed:
             raise UnknownError(f"not all {self.name} are known")
-        doubted = [key for key, record in self.changed.items() if record == (_DOUBTED,)]
+        doubted = self._doubted()
         if doubted:
             raise UnknownError(f"{self.name} {_spoken(doubted[0])} may have changed")
         return [self.get(key) for key in self.present()]
@@ -94,9 +95,31 @@ class Store:
     def doubt(self, key: Key | None = None) -> Store:
         """Return a store in which a record is not known any more; without a key, none is."""
         if key is not None:
-            return replace(self, changed={**self.changed, key: (_DOUBTED,)})
-        doubted = dict.fromkeys([*self.declared, *self.changed], (_DOUBTED,))
-        return replace(self, changed=cast("Mapping[Key, Any]", doubted), closed=False)
+            return replace(self, changed={**self.changed, key: self._mark(key)})
+        doubted = {key: self._mark(key) for key in (*self.declared, *self.changed)}
+        return replace(self, changed=doubted, closed=False)
+
+    def trusted(self) -> Store:
+        """Return a store in which what is doubted is as it was before."""
+        doubted = self._doubted()
+        if not doubted and self.closed == self.spec.closed:
+            return self
+        changed = {key: record for key, record in self.changed.items() if key not in doubted}
+        for key in doubted:
+            was = self.changed[key][1:]
+            if was:
+                changed[key] = was if was == (_GONE,) else was[0][0]
+        return replace(self, changed=changed, closed=self.spec.closed)
+
+    def _mark(self, key: Key) -> tuple[Any, ...]:
+        """Say that a record is doubted, and what it was: `[record]`, gone, or nothing where it was never seen."""
+        found = self.changed.get(key, self.declared.get(key))
+        if isinstance(found, tuple):
+            return found if found[0] == _DOUBTED else (_DOUBTED, *found)
+        return (_DOUBTED,) if found is None else (_DOUBTED, [found])
+
+    def _doubted(self) -> list[Key]:
+        return [key for key, record in self.changed.items() if isinstance(record, tuple) and record[0] == _DOUBTED]
 
     def new_id(self) -> tuple[str | int, Store]:
         """Make up the next id, one that is free."""
@@ -122,13 +145,13 @@ class Store:
         rows = []
         for key, found in self.changed.items():
             marked = isinstance(found, tuple)
-            rows.append([list(key), marked, found[0] if marked else found])
+            rows.append([list(key), marked, list(found) if marked else found])
         returned = sorted((list(key) for key in self.returned), key=canonical_json)
         return {"changed": rows, "closed": self.closed, "number": self.number, "returned": returned}
 
     def loaded(self, data: JsonDict) -> Store:
         """Return the store with what `dump` wrote down in place of its changes."""
-        changed = {tuple(key): (value,) if marked else value for key, marked, value in data["changed"]}
+        changed = {tuple(key): tuple(value) if marked else value for key, marked, value in data["changed"]}
         returned = frozenset(tuple(key) for key in data["returned"])
         closed, number = bool(data["closed"]), int(data["number"])
         return replace(self, changed=changed, closed=closed, number=number, returned=returned)
