@@ -35,14 +35,15 @@ def model_option(function: F) -> F:
         click.option(
             "--model",
             metavar="URL#NAME",
-            help="URL#NAME, a name from models.yaml, local[:NAME or PATH], or scripted:FILE.",
+            help="URL#NAME, a name from models.yaml, local[:NAME or PATH][+ADAPTER], or scripted:FILE.",
         ),
         click.option("--models", type=file, help="Models file instead of the usual ones."),
         click.option("--model-cache", type=file, help="Keep answers in FILE and never ask the same twice."),
         click.option(
             "--prompts",
             type=click.Path(path_type=Path, file_okay=False),
-            help="Folder whose system.j2, notes.j2 or suffix.j2 replace the built-in prompts, or `brief`.",
+            help="Folder whose system.j2, notes.j2 or suffix.j2 replace the built-in prompts, or `brief`, or `full`; "
+            "default what the model was trained with, else `full`.",
         ),
     )
     for option in reversed(options):

@@ -25,8 +25,8 @@ DOMAINS = Registry(
     },
 )
 
-_BRIEF = Path("brief")
-"""In place of a folder of prompts: the domain's prompt for small models."""
+_BRIEF, _FULL = Path("brief"), Path("full")
+"""In place of a folder of prompts: the domain's prompt for small models, and its own."""
 
 
 @cache
@@ -35,13 +35,14 @@ def get_domain(name: str, prompts: Path | None = None) -> Domain:
 
     Args:
         name: A domain of ours or of a plug-in.
-        prompts: Folder whose templates replace the domain's own; `brief` for its prompt for small models.
+        prompts: Folder whose templates replace the domain's own; `brief` for its prompt for small models, `full`
+            for its own.
 
     Raises:
         ConfigError: There is none, the hint lists those there are; or its prompts cannot be replaced.
     """
     domain = cast(Domain, DOMAINS.load(name))
-    if prompts is None:
+    if prompts is None or prompts == _FULL:
         return domain
     brief = prompts == _BRIEF and hasattr(domain, "brief")
     if not brief and not prompts.is_dir():

@@ -53,7 +53,8 @@ class EngineParts:
     sampling: Sampling | None = None
     memory: Memory | None = None
     prompts: Path | None = None
-    """Folder whose prompt templates replace the domain's own."""
+    """Folder whose prompt templates replace the domain's own; `brief`, or `full` for the domain's own in any case.
+    None: what the model was trained with where it says so, else the domain's own."""
     calibration: Calibration | None = None
     script: Sequence[str | Observation] = ()
     """Answers of the scripted engine, in order."""

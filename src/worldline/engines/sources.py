@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, cast
 
 from worldline.domains import get_domain
@@ -16,7 +17,7 @@ from worldline.memory import Memory, Transition
 from worldline.memory.evidence import session_text, told_here
 from worldline.memory.index import environment_key, footprint_key
 from worldline.memory.transition import UNTOLD, footing, session_values
-from worldline.models.base import Message
+from worldline.models.base import ChatModel, Message
 from worldline.models.context import estimate_tokens, turns_to_drop
 from worldline.types import Action, JsonDict, Observation, Origin, Turn, Usage, WorldSpec
 
@@ -140,7 +141,7 @@ class ModelSource:
         self._world = world
         self._model = parts.model
         self._sampling = parts.sampling
-        self._domain = get_domain(world.domain, parts.prompts)
+        self._domain = get_domain(world.domain, parts.prompts or _trained_prompts(parts.model, world.domain))
         self._calibration = calibration
 
     @property
@@ -232,3 +233,9 @@ class ModelSource:
 
 def _session_text(history: Sequence[Turn]) -> str:
     return "".join(turn.action.render() + turn.observation.text for turn in history)[-_SESSION_CHARACTERS:]
+
+
+def _trained_prompts(model: ChatModel, domain: str) -> Path | None:
+    """The prompts that a model was trained with, where it says so and the user names none."""
+    told = getattr(getattr(model, "inner", model), "trained_prompts", None)
+    return told(domain) if told is not None else None

@@ -80,7 +80,7 @@ def resolve_model(
     Args:
         spec: A name from a models file, `URL#NAME` (`http://127.0.0.1:8000/v1#Qwen-AgentWorld-35B-A3B`, with or
             without `/v1`), `local` or `local:NAME` for weights on this machine (a stored model, a GGUF file or a
-            Hugging Face folder), or `scripted:FILE`.
+            Hugging Face folder, `+ADAPTER` behind it for one with an adapter), or `scripted:FILE`.
         models: The models file to look in, in place of the usual ones (see :func:`model_files`).
         cache: File of a response cache to put before the model.
         overrides: Settings of an endpoint (see :class:`ModelSettings`) that go before those of the models file, such

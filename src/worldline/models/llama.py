@@ -108,12 +108,13 @@ class LlamaBackend:
         path: The file.
         threads: Threads to compute with.
         context: Tokens of prompt and answer together.
+        adapter: GGUF file of an adapter to put on it (see :mod:`worldline.models.adapters.conversion`).
 
     Raises:
         ConfigError: It cannot be loaded, or the library was built for another processor.
     """
 
-    def __init__(self, path: Path, *, threads: int, context: int) -> None:
+    def __init__(self, path: Path, *, threads: int, context: int, adapter: Path | None = None) -> None:
         import llama_cpp
         from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
@@ -125,7 +126,12 @@ class LlamaBackend:
             )
         with boundary(ConfigError, f"loading {path}", OSError, ValueError, RuntimeError):
             self._llama: Any = llama_cpp.Llama(
-                str(path), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False
+                str(path),
+                n_ctx=context,
+                n_threads=threads,
+                n_threads_batch=threads,
+                lora_path=str(adapter) if adapter else None,
+                verbose=False,
             )
         self._context = context
         template = self._llama.metadata.get("tokenizer.chat_template")

@@ -10,14 +10,16 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 from worldline.domains.answers import CLOSE_TAG, OPEN_TAG, OPENING
-from worldline.errors import EmptyAnswerError, MissingExtraError, TruncatedError
+from worldline.errors import EmptyAnswerError, MissingExtraError, TruncatedError, require_extra
+from worldline.models.adapters.conversion import gguf_adapter
 from worldline.models.backend import Backend, Written
 from worldline.models.base import Message, ModelAnswer, Sampling
 from worldline.models.endpoint import merge_sampling
 from worldline.models.reasoning import split_reasoning
-from worldline.models.store import StoredModel
+from worldline.models.store import StoredModel, model_folder
 from worldline.types import JsonDict, Usage
 
 __all__ = ["THREADS_VARIABLE", "LocalModel", "default_threads", "open_backend", "require_library"]
@@ -33,7 +35,7 @@ _DEFAULT_SAMPLING = Sampling(temperature=0.0, max_tokens=512, seed=0)
 
 
 class LocalModel:
-    """A GGUF file or a Hugging Face folder as a chat model.
+    """A GGUF file or a Hugging Face folder, with an adapter or without, as a chat model.
 
     The weights are loaded by the first call and stay until :meth:`aclose`. Calls are computed one after the other in a
     thread of their own. What the last call computed of its prompt is kept, so that a prompt which begins as the one
@@ -43,7 +45,8 @@ class LocalModel:
         stored: The model.
         name: What tables call it; default the model's own name.
         threads: Threads to compute with; default :func:`default_threads`.
-        context: Tokens of prompt and answer together; default what the model was made for, at most 16384.
+        context: Tokens of prompt and answer together; default what the model was made for, or its adapter was trained
+            with, at most 16384.
         sampling: Default sampling; what is not set there is greedy, 512 tokens, seed 0.
         begin: Where the last message asks for an answer between `<predicted_observation>` tags, begin the answer with
             the opening tag and the words that earlier observations begin with, and end it at the closing tag: small
@@ -77,7 +80,14 @@ class LocalModel:
         """What tells this model's answers from another's."""
         stored = self.stored
         weights = stored.sha256 or [str(stored.path), stored.size, stored.path.stat().st_mtime_ns]
-        return {"local": stored.format, "weights": weights, "context": self.context_length, "begin": self._begin}
+        adapter = {"adapter": stored.adapter.sha256} if stored.adapter else {}
+        how = {"context": self.context_length, "begin": self._begin}
+        return {"local": stored.format, "weights": weights, **adapter, **how}
+
+    def trained_prompts(self, domain: str) -> Path | None:
+        """The prompts that an adapter was trained with, if it was trained on the domain; None where nothing says so."""
+        note = self.stored.adapter.note if self.stored.adapter else None
+        return Path(note.prompts) if note is not None and note.prompts and domain in note.domains else None
 
     def effective_sampling(self, sampling: Sampling | None) -> Sampling:
         """The sampling a call will be made with."""
@@ -165,7 +175,8 @@ def open_backend(stored: StoredModel, *, threads: int, context: int) -> Backend:
 
     Raises:
         MissingExtraError: Neither is installed.
-        ConfigError: The weights cannot be loaded.
+        ConfigError: The weights cannot be loaded, or the adapter does not fit them.
+        StorageError: The adapter is damaged, or what llama.cpp loads of it cannot be written.
     """
     from worldline.models import llama, transformer
 
@@ -173,7 +184,8 @@ def open_backend(stored: StoredModel, *, threads: int, context: int) -> Backend:
     if stored.format == "gguf" and llama.available():
         trouble = llama.works(stored.path)
         if trouble is None or not transformer.available():
-            return llama.LlamaBackend(stored.path, threads=threads, context=context)
+            adapter = gguf_adapter(stored.adapter, stored.path, model_folder()) if stored.adapter else None
+            return llama.LlamaBackend(stored.path, threads=threads, context=context, adapter=adapter)
         _LOG.warning("%s cannot be run by llama.cpp (%s); using Transformers", stored.path, trouble)
     return transformer.TransformersBackend(stored, threads=threads, context=context)
 
@@ -187,6 +199,8 @@ def require_library(stored: StoredModel) -> None:
     from worldline.models import llama, transformer
 
     if transformer.available() or (stored.format == "gguf" and llama.available()):
+        for library in ("numpy", "safetensors", "gguf") if stored.adapter else ():
+            require_extra(library, "cpu")
         return
     wanted = "llama-cpp-python (or torch, transformers and gguf)" if stored.format == "gguf" else "torch, transformers"
     raise MissingExtraError(f"running {stored.name} needs {wanted}", hint="pip install 'worldline[cpu]'")

@@ -127,7 +127,7 @@ class LocalSettings(_Part):
     """A model that is computed in this process."""
 
     local: str
-    """Name of a stored model, a GGUF file, or a Hugging Face folder."""
+    """Name of a stored model, a GGUF file, or a Hugging Face folder; `+ADAPTER` behind it puts an adapter on it."""
     threads: Annotated[int, Field(ge=1)] | None = None
     """Threads to compute with."""
     sampling: SamplingSettings = SamplingSettings()

@@ -1,23 +1,26 @@
 """The models on this machine: where they lie, and which are there.
 
 Each model is one file `NAME.gguf` in the model folder, or a file or folder elsewhere that was added; beside it stands
-`NAME.json`, which says what it is. A file is there whole and with the right hash, or not at all.
+`NAME.json`, which says what it is. A file is there whole and with the right hash, or not at all. `BASE+ADAPTER` is a
+base with an adapter on it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
 import platformdirs
 
 from worldline.errors import ConfigError, StorageError, boundary, unknown_name
+from worldline.models.adapters import StoredAdapter, describe_adapter, find_adapter, is_adapter, shipped_adapters
 from worldline.models.catalog import CATALOG, DEFAULT_MODEL
 from worldline.models.gguf import is_gguf, read_head
+from worldline.models.hashing import sha256_of, sha256_of_folder
 from worldline.types import Frozen
 
 __all__ = [
@@ -30,6 +33,8 @@ __all__ = [
     "record",
     "sha256_of",
     "stored_models",
+    "weights_sha256",
+    "with_adapter",
 ]
 
 FOLDER_VARIABLE = "WORLDLINE_MODEL_DIR"
@@ -52,6 +57,8 @@ class StoredModel(Frozen):
     sha256: str | None = None
     """Of a GGUF file, as it was when it came."""
     title: str = ""
+    adapter: StoredAdapter | None = None
+    """What is added to the weights."""
 
 
 def model_folder() -> Path:
@@ -70,16 +77,22 @@ def stored_models(folder: Path | None = None) -> list[StoredModel]:
     for record in sorted((folder or model_folder()).glob("*.json")):
         with boundary(ConfigError, f"reading {record}", OSError, ValueError):
             model = StoredModel.model_validate_json(record.read_text(encoding="utf-8"))
-        if model.path.exists():
+        if model.path.exists() and (model.adapter is None or model.adapter.path.exists()):
             found.append(model)
     return found
 
 
 def find_model(spec: str, folder: Path | None = None) -> StoredModel:
-    """Find what a user named: a stored model, a GGUF file, or a Hugging Face folder; empty is the default model.
+    """Find what a user named; empty is the default model.
+
+    Args:
+        spec: A stored model, a GGUF file, a Hugging Face folder, one of these with an adapter (`BASE+ADAPTER`: one that
+            ships, or its folder), or an adapter alone, which says what its base is.
+        folder: The model folder.
 
     Raises:
-        ConfigError: There is no such model; the hint says how to get it.
+        ConfigError: There is no such model; the hint says how to get it. Or the adapter belongs to another base.
+        StorageError: The adapter is damaged.
     """
     name = spec or DEFAULT_MODEL
     known = {model.name: model for model in stored_models(folder)}
@@ -87,10 +100,60 @@ def find_model(spec: str, folder: Path | None = None) -> StoredModel:
         return known[name]
     path = Path(name).expanduser()
     if path.exists():
-        return describe(path)
+        return _on_its_base(describe_adapter(path), folder) if is_adapter(path) else describe(path)
     if name in CATALOG:
         raise ConfigError(f"the model {name} is not here", hint=f"worldline models get {name}")
-    raise unknown_name("local model", name, {*known, *CATALOG})
+    shipped = shipped_adapters()
+    if name in shipped:
+        return _on_its_base(find_adapter(name), folder)
+    base, plus, adapter = _parted(name, {*known, *CATALOG})
+    if plus:
+        return with_adapter(find_model(base, folder), find_adapter(adapter))
+    raise unknown_name("local model", name, {*known, *CATALOG, *shipped})
+
+
+def with_adapter(base: StoredModel, adapter: StoredAdapter) -> StoredModel:
+    """Put an adapter on its base.
+
+    Raises:
+        ConfigError: The adapter was trained on other weights, or the base has one already.
+    """
+    if base.adapter is not None:
+        raise ConfigError(f"{base.name} has an adapter already", hint="one adapter can be put on a base")
+    note, update = adapter.note, {"name": f"{base.name}+{adapter.name}", "adapter": adapter}
+    if note is None:
+        return base.model_copy(update=update)
+    digest = weights_sha256(base)
+    if digest != note.base_sha256:
+        raise ConfigError(
+            f"the adapter {adapter.name} was trained on {note.base} (SHA-256 {note.base_sha256[:12]}...), and "
+            f"{base.name} is other weights ({digest[:12]}...)",
+            hint=f"use local:{note.base}+{adapter.name}",
+        )
+    same = base.licence.lower() == note.licence.lower()
+    licence = base.licence if same else f"{base.licence}; adapter: {note.licence}"
+    contexts = [number for number in (base.context, note.context) if number is not None]
+    return base.model_copy(update={**update, "sha256": digest, "licence": licence, "context": min(contexts)})
+
+
+def weights_sha256(model: StoredModel) -> str:
+    """The hash of a model's weights, computed where it was not noted."""
+    with boundary(ConfigError, f"reading {model.path}", OSError):
+        return model.sha256 or (sha256_of_folder if model.format == "huggingface" else sha256_of)(model.path)
+
+
+def _on_its_base(adapter: StoredAdapter, folder: Path | None) -> StoredModel:
+    if adapter.note is None:
+        raise ConfigError(f"{adapter.path} does not say what its base is", hint=f"give it: local:BASE+{adapter.path}")
+    return with_adapter(find_model(adapter.note.base, folder), adapter)
+
+
+def _parted(name: str, known: Collection[str]) -> tuple[str, str, str]:
+    """Part `BASE+ADAPTER` at the first plus behind a base that there is, since paths may hold one too."""
+    places = [index for index, letter in enumerate(name) if letter == "+"]
+    there = [i for i in places if name[:i] in known or (i and Path(name[:i]).expanduser().exists())]
+    place = (there or places or [len(name)])[0]
+    return name[:place], name[place : place + 1], name[place + 1 :]
 
 
 def describe(path: Path, name: str | None = None) -> StoredModel:
@@ -119,27 +182,25 @@ def describe(path: Path, name: str | None = None) -> StoredModel:
 
 
 def add_model(path: Path, name: str | None = None, folder: Path | None = None) -> StoredModel:
-    """Note a GGUF file or a Hugging Face folder under a name; it stays where it is.
+    """Note a GGUF file, a Hugging Face folder or an adapter that names its base; it stays where it is.
 
     Raises:
         ConfigError: It is neither, or the name cannot be used.
         StorageError: The record cannot be written.
     """
-    model = describe(path, name)
+    if is_adapter(path):
+        model = _on_its_base(describe_adapter(path), folder)
+        model = model.model_copy(update={"name": name or (model.adapter or model).name})
+    else:
+        model = describe(path, name)
     if not _NAME.fullmatch(model.name):
         raise ConfigError(f"{model.name!r} cannot be a model's name", hint="give one with --name")
     if model.name in CATALOG:
         raise ConfigError(f"{model.name} is the name of a known model", hint="give another with --name")
-    if model.format == "gguf":
+    if model.format == "gguf" and model.sha256 is None:
         model = model.model_copy(update={"sha256": sha256_of(model.path)})
     record(model, folder or model_folder())
     return model
-
-
-def sha256_of(path: Path) -> str:
-    """Hash a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _describe_folder(path: Path, name: str | None) -> StoredModel:

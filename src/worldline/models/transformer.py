@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from worldline.errors import ConfigError, ModelError, boundary
+from worldline.models.adapters.merging import merge_adapter
 from worldline.models.backend import Written, check_fits
 from worldline.models.base import Message, Sampling
 from worldline.models.store import StoredModel
@@ -31,12 +32,14 @@ class TransformersBackend:
     """Weights in PyTorch; the key-value cache of the last prompt stays.
 
     Args:
-        stored: A Hugging Face folder, or a GGUF file (which needs the `gguf` library and is unpacked to floats).
+        stored: A Hugging Face folder, or a GGUF file (which needs the `gguf` library and is unpacked to floats); an
+            adapter is added to the weights.
         threads: Threads to compute with.
         context: Tokens of prompt and answer together.
 
     Raises:
-        ConfigError: It cannot be loaded, or has no chat template.
+        ConfigError: It cannot be loaded, has no chat template, or the adapter does not fit it.
+        StorageError: The adapter is damaged.
     """
 
     def __init__(self, stored: StoredModel, *, threads: int, context: int) -> None:
@@ -55,6 +58,8 @@ class TransformersBackend:
             self._model: Any = AutoModelForCausalLM.from_pretrained(str(folder), dtype=torch.float32, **where)
         if self._tokenizer.chat_template is None:
             raise ConfigError(f"{stored.path} has no chat template", hint="take an instruction-tuned model")
+        if stored.adapter is not None:
+            merge_adapter(self._model, stored.adapter.path)
         self._template = str(self._tokenizer.chat_template)
         self._model.eval()
         # Its name changed between versions of the library.
