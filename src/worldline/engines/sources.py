@@ -174,7 +174,7 @@ class ModelSource:
         """
         domain = self._domain
         if getattr(domain, "brief", False):
-            return await self._briefly(action, history, kernel, evidence)
+            return await self._briefly(action, history, kernel, partial, evidence)
         system = domain.messages(self._world, (), action)[0]["content"]
         dropped = self._turns_to_drop(system, history, share)
         shown = len(system) + sum(len(t.action.render()) + len(t.observation.text) for t in history[dropped:])
@@ -190,12 +190,19 @@ class ModelSource:
         return await self._asked(laid_out, dropped)
 
     async def _briefly(
-        self, action: Action, history: Sequence[Turn], kernel: Kernel | None, evidence: Sequence[Transition]
+        self,
+        action: Action,
+        history: Sequence[Turn],
+        kernel: Kernel | None,
+        partial: Candidate | None,
+        evidence: Sequence[Transition],
     ) -> Candidate:
         """Ask by the brief prompt: recorded transitions as earlier turns, the nearest one last, then the last turns."""
         examples = [Turn(action=found.action, observation=found.observation) for found in reversed(evidence)]
         last = list(history[-_BRIEF_TURNS:])
-        notes = {"state": json.dumps(kernel.describe())} if kernel is not None else {}
+        notes = {"state": json.dumps(kernel.describe(), ensure_ascii=False)} if kernel is not None else {}
+        if partial is not None and partial.observation.text:
+            notes["guess"] = partial.observation.text
         laid_out = self._domain.messages(self._world, [*examples, *last], action, notes=notes)
         return await self._asked(laid_out, len(history) - len(last))
 

@@ -24,6 +24,7 @@ from worldline.domains.templating import (
     template_environment,
     tool_view,
 )
+from worldline.domains.tools.brief import messages as brief_messages
 from worldline.errors import ActionError
 from worldline.types import Action, JsonDict, Observation, ToolSpec, Turn, WorldSpec
 
@@ -65,10 +66,13 @@ class ToolDomain:
     """Whether prompts show the arguments as JSON text inside the JSON call, as public rows of the domain do."""
     prompts: Path | None = None
     """Folder whose templates replace the built-in ones."""
+    brief: bool = False
+    """Whether models get the brief prompt (see :mod:`worldline.domains.tools.brief`)."""
 
     def with_prompts(self, prompts: Path) -> ToolDomain:
-        """Return the same domain with the templates of a folder in place of the built-in ones."""
-        return replace(self, prompts=prompts)
+        """Return the same domain with the templates of a folder in place of the built-in ones; or `brief`."""
+        brief = prompts == Path("brief")
+        return replace(self, prompts=None if brief else prompts, brief=brief)
 
     def validate_state(self, state: JsonDict) -> JsonDict:
         """Check a world's `initial_state` and fill in the defaults.
@@ -133,11 +137,16 @@ class ToolDomain:
         """Lay out the chat for one prediction (see :class:`worldline.domains.base.Domain`).
 
         The system message is the world, earlier turns are chat turns that never change, and only the last user
-        message holds notes and the instruction: each prompt begins with the one before it.
+        message holds notes and the instruction: each prompt begins with the one before it. By the brief prompt,
+        `history` is told as it is given, examples before the session's last turns.
 
         Raises:
             ConfigError: A template of the user's is wrong.
         """
+        if self.brief:
+            tools = {tool["name"]: tool["description"] for tool in self._context(world)["tools"]}
+            told = tools.get(action.name, "")
+            return brief_messages(history, action, description=told, notes=notes or {}, package=self.package)
         environment = template_environment((self.package, "worldline.domains.tools", "worldline.domains"), self.prompts)
         chat = [message("system", render(environment, "system.j2", self._context(world)))]
         for number, turn in enumerate(history, first_turn):
