@@ -19,9 +19,11 @@ from worldline.train.running import train_stage
 from worldline.train.stage import MODEL
 from worldline.types import Frozen, JsonDict
 
-__all__ = ["CELLS", "AblationRow", "Cell", "CellScore", "run_ablation", "summed"]
+__all__ = ["ABLATION", "CELLS", "AblationRow", "Cell", "CellScore", "read_ablation", "run_ablation", "summed"]
 
-_SCORE, _RECIPE = "score.json", "ablation.json"
+ABLATION = "ablation.json"
+"""A file that makes a folder that of an ablation: its recipe."""
+_SCORE = "score.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,26 @@ def summed(scores: Sequence[CellScore]) -> list[AblationRow]:
     return rows
 
 
+def read_ablation(out: Path) -> tuple[JsonDict, list[AblationRow]]:
+    """Read what an ablation has measured so far: its recipe as plain data, and its rows.
+
+    Raises:
+        ConfigError: The folder holds no ablation, nothing is measured yet, or it cannot be read.
+    """
+    path = out / ABLATION
+    if not path.is_file():
+        raise ConfigError(f"{out} holds no ablation", hint="give a folder that was the --out of worldline train all")
+    with boundary(ConfigError, f"reading {path}", OSError, ValueError):
+        recipe: JsonDict = json.loads(path.read_text(encoding="utf-8"))
+    scores = []
+    for cell in CELLS:
+        found = out.glob(f"seed-*/{cell.folder}/{_SCORE}")
+        scores += [_read_score(path) for path in sorted(found, key=lambda path: (len(str(path)), path))]
+    if not scores:
+        raise ConfigError(f"nothing of {out} is measured yet", hint="wait for the first row of worldline train all")
+    return recipe, summed(scores)
+
+
 def _trained(recipe: Recipe, cell: Cell, out: Path, seed: int, watch: Watch | None) -> Path:
     folder = out / cell.folder
     before = cell.before()
@@ -181,8 +203,7 @@ def _base(recipe: Recipe, folder: Path, seed: int) -> None:
 def _measured(recipe: Recipe, cell: Cell, folder: Path, seed: int, suite: Suite) -> CellScore:
     path = folder / _SCORE
     if path.is_file():
-        with boundary(ConfigError, f"reading {path}", OSError, ValueError):
-            return CellScore.model_validate_json(path.read_text(encoding="utf-8"))
+        return _read_score(path)
     row, turns = evaluate_folder(folder / MODEL, recipe, suite=suite)
     trials = tuple((turn.cluster, turn.exact) for turn in turns)
     score = CellScore(cell=cell.name, seed=seed, figures=figures(row), trials=trials)
@@ -193,9 +214,14 @@ def _measured(recipe: Recipe, cell: Cell, folder: Path, seed: int, suite: Suite)
     return score
 
 
+def _read_score(path: Path) -> CellScore:
+    with boundary(ConfigError, f"reading {path}", OSError, ValueError):
+        return CellScore.model_validate_json(path.read_text(encoding="utf-8"))
+
+
 def _claim(recipe: Recipe, out: Path) -> None:
     record = {name: value for name, value in recipe.as_record().items() if name not in ("seed", *ASIDE)}
-    path = out / _RECIPE
+    path = out / ABLATION
     if path.is_file():
         with boundary(ConfigError, f"reading {path}", OSError, ValueError):
             before = json.loads(path.read_text(encoding="utf-8"))

@@ -24,10 +24,10 @@ from worldline.train.pretrained import HuggingFaceTokens, load_model, load_token
 from worldline.train.recipe import ASIDE, Recipe, same_run
 from worldline.types import Frozen, JsonDict
 
-__all__ = ["MODEL", "RESULT", "Run", "StageResult", "read_result", "run_stage"]
+__all__ = ["MODEL", "RECIPE", "RESULT", "Run", "StageResult", "read_result", "run_stage"]
 
-MODEL, RESULT = "model", "result.json"
-_RECIPE, _CHECKPOINTS, _LAST_GOOD = "recipe.json", "checkpoints", "last-good"
+MODEL, RECIPE, RESULT = "model", "recipe.json", "result.json"
+_CHECKPOINTS, _LAST_GOOD = "checkpoints", "last-good"
 
 
 class StageResult(Frozen):
@@ -221,7 +221,7 @@ def _claim(recipe: Recipe, stage: Stage, out: Path, resume: bool, seed: int, sta
     whole = recipe.as_record()
     kept = {name: value for name, value in whole.items() if name not in ("cpt", "sft", "rl", *ASIDE)}
     record = {**kept, stage: whole.get(stage), "seed": seed, "stage": stage, "start": str(start) if start else None}
-    path = out / _RECIPE
+    path = out / RECIPE
     if path.is_file():
         with boundary(ConfigError, f"reading {path}", OSError, ValueError):
             before = json.loads(path.read_text(encoding="utf-8"))

@@ -12,15 +12,16 @@ from matplotlib.figure import Figure
 
 from worldline.bench.agentworld.summary import Summary
 
-__all__ = ["COLORS", "dimension_plot", "domain_plot"]
+__all__ = ["COLORS", "SVG_METADATA", "SVG_SETTINGS", "dimension_plot", "domain_plot"]
 
 Interval = tuple[float, float]
 Point = tuple[float | None, Interval | None]
 
 COLORS = ("#2f6db3", "#c8602a", "#3c8c5a", "#8a5aa8", "#9a7b1f", "#5d6b7a")
 """One for each run, in their order; they repeat."""
-_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "worldline", "text.parse_math": False, "font.size": 9}
-_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
+SVG_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "worldline", "text.parse_math": False, "font.size": 9}
+"""With these and the metadata, one picture is always the same bytes; its text stays text."""
+SVG_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 def domain_plot(summaries: Sequence[Summary], letters: Sequence[str]) -> str:
@@ -54,7 +55,7 @@ def _dots(
     labels: Sequence[str],
     point: Callable[[Summary, str], Point],
 ) -> str:
-    with rc_context(_SETTINGS):
+    with rc_context(SVG_SETTINGS):
         figure = Figure(figsize=(7.2, 0.5 + len(labels) * (0.22 + 0.14 * len(summaries))), layout="constrained")
         axes = figure.subplots()
         for place, summary in enumerate(summaries):
@@ -69,7 +70,7 @@ def _dots(
         if len(summaries) > 1:
             axes.legend(frameon=False, ncols=min(6, len(summaries)), loc="upper left", bbox_to_anchor=(0, 1.12))
         file = io.StringIO()
-        figure.savefig(file, format="svg", metadata=_METADATA)
+        figure.savefig(file, format="svg", metadata=SVG_METADATA)
     text = file.getvalue()
     return text[text.index("<svg") :]
 
