@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from worldline.cli.options import json_file_option, write_json
+from worldline.cli.train_adapter import train_adapter
 from worldline.cli.train_plot import plot
 from worldline.errors import ConfigError
 
@@ -32,6 +33,9 @@ _CURVE = ("loss", "eval_loss", "reward", "eval_reward", "exact", "eval_exact")
 @click.group()
 def train() -> None:
     """Train a world model: continued pre-training, fine-tuning, reinforcement learning."""
+
+
+train.add_command(train_adapter)
 
 
 train.add_command(plot)
