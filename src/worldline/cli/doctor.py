@@ -44,7 +44,7 @@ class Finding:
 @json_flag
 def doctor(as_json: bool) -> None:
     """Say what is installed, what works and what to install. Status 1 if something needed does not work."""
-    findings = [*_platform(), *_computing(), *_recording(), *_servers(), *_data(), *_extras()]
+    findings = [*_platform(), *_computing(), *_recording(), *_servers(), *_data(), *_adapters(), *_extras()]
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
@@ -119,6 +119,20 @@ def _data() -> list[Finding]:
         _try("recordings", _recordings_read, "pip install --force-reinstall worldline", needed=True),
         _try("calibration", _calibration_reads, "worldline calibrate"),
     ]
+
+
+def _adapters() -> list[Finding]:
+    """The adapters that ship: whether each one's base is on this machine."""
+    from worldline.models.adapters import shipped_adapters
+
+    advice = "pip install --force-reinstall worldline"
+    return [_try(f"adapter: {name}", partial(_adapter_loads, name), advice) for name in shipped_adapters()]
+
+
+def _adapter_loads(name: str) -> str:
+    from worldline.models.store import find_model
+
+    return f"--model local:{find_model(name).name}"
 
 
 def _extras() -> list[Finding]:

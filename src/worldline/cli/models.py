@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -28,9 +29,10 @@ models.add_command(push_models)
 @click.option("--check", is_flag=True, help="Hash each GGUF file again and compare.")
 @json_flag
 def list_command(check: bool, as_json: bool) -> None:
-    """Show the models that are here, and those that `get` knows."""
+    """Show the models that are here, those that `get` knows, and the adapters that come with the package."""
     from worldline.models.catalog import CATALOG
-    from worldline.models.store import model_folder, sha256_of, stored_models
+    from worldline.models.hashing import sha256_of
+    from worldline.models.store import model_folder, stored_models
 
     rows = []
     here = {model.name: model for model in stored_models()}
@@ -55,6 +57,7 @@ def list_command(check: bool, as_json: bool) -> None:
                     "title": entry.title,
                 }
             )
+    rows += _adapter_rows(set(here))
     if as_json:
         print_text(json_text(rows, indent=2) + "\n")
         return
@@ -62,10 +65,33 @@ def list_command(check: bool, as_json: bool) -> None:
     for column in ("name", "format", "size", "context", "licence", "state"):
         table.add_column(column, justify="right" if column in ("size", "context") else "left")
     for row in rows:
-        size = f"{row['size'] / 1e6:.0f} MB"
+        size = f"{row['size'] / 1e6:.{0 if row['size'] > 1e7 else 1}f} MB"
         cells = (row["name"], row["format"], size, row["context"] or "?", row["licence"], row["state"])
         table.add_row(*(visible(str(cell)) for cell in cells))
     Console(width=None if Console().is_terminal else 140).print(table)
+
+
+def _adapter_rows(here: set[str]) -> list[dict[str, Any]]:
+    """The adapters that ship, by the name that loads them."""
+    from worldline.models.adapters import describe_adapter, shipped_adapters
+
+    rows: list[dict[str, Any]] = []
+    for adapter in map(describe_adapter, shipped_adapters().values()):
+        note = adapter.note
+        if note is not None:
+            rows.append(
+                {
+                    "name": f"{note.base}+{adapter.name}",
+                    "format": "adapter",
+                    "size": adapter.size,
+                    "context": note.context,
+                    "licence": note.licence,
+                    "state": "here" if note.base in here else f"base not fetched: models get {note.base}",
+                    "path": str(adapter.path),
+                    "title": f"{note.recipe}: {' + '.join(note.stages)}, trained on {', '.join(note.domains)}",
+                }
+            )
+    return rows
 
 
 @models.command("get")
@@ -107,7 +133,7 @@ def get_command(name: str, experimental: bool, alias: str | None) -> None:
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--name", help="Default: the name of the file or folder.")
 def add_command(path: Path, name: str | None) -> None:
-    """Note a GGUF file or a Hugging Face folder under a name. It stays where it is."""
+    """Note a GGUF file, a Hugging Face folder or an adapter's folder under a name. It stays where it is."""
     from worldline.models.store import add_model
 
     stored = add_model(path, name)
@@ -125,6 +151,8 @@ def serve_command(
     name: str, host: str, port: int, threads: int | None, context: int | None, token_env: str | None
 ) -> None:
     """Serve NAME (a stored model, a GGUF file or a Hugging Face folder) as an OpenAI-compatible endpoint.
+
+    `NAME+ADAPTER` serves it with an adapter.
 
     Beyond this machine (any --host but a loopback address) a token is required.
     """
