@@ -101,7 +101,9 @@ class Explainer:
             varied = len({canonical_json(v) for v in column.values if known(v)}) > 1
             if constant and not (named and (varied or column.text.startswith("args"))):
                 continue
-            score = (int(named), told, int(column.text.startswith(("args", "item"))), -column.depth, -number)
+            # That an argument chooses among fields is no accident, even where it always chose the same one.
+            place = (int(column.text.startswith(("args", "item"))), int("[args." in column.text))
+            score = (int(named), told, *place, -column.depth, -number)
             if best is None or score > best[0]:
                 best = score, column
         if best is not None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from worldline.types import canonical_json
 from worldline.worlds.learning.columns import MISSING, UNKNOWN, Column, Scope, is_number, known
 
-__all__ = ["Condition", "conditions", "find_condition", "indicators", "prefixes", "related"]
+__all__ = ["Condition", "conditions", "find_condition", "indicators", "prefixes"]
 
 _FEW = 8
 """Distinct values of a column up to which it may be compared with each of them."""
@@ -25,9 +25,11 @@ _SIGNS: dict[str, dict[int | None, bool | None]] = {
     "!=": {-1: True, 0: False, 1: True, _NEITHER: True},
 }
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?")
+_DAY = len("2024-05-15")
 _STEPS = 40
 """Distinct values of a column up to which each is tried as a threshold."""
-_PLAIN_WORDS = frozenset({"args", "item", "defined", "length", "attribute", "startswith", "selectattr"})
+_UNSEEN_COST = 4
+"""That something was never seen may have many reasons, unless the error speaks of it."""
 _PAIRED = 150
 """Conditions that are tried in pairs."""
 
@@ -40,10 +42,13 @@ class Condition:
     holds: tuple[bool | None, ...]
     cost: int = 1
     """How far-fetched it is; of two that fit, the cheaper one is chosen."""
+    kind: str = ""
+    """What it is about: `absence` of something, an `amount`, or anything."""
 
     def negated(self) -> Condition:
         """The opposite."""
-        return Condition(f"not ({self.text})", tuple(None if h is None else not h for h in self.holds), self.cost + 1)
+        holds = tuple(None if h is None else not h for h in self.holds)
+        return Condition(f"not ({self.text})", holds, self.cost + 1, self.kind)
 
 
 def conditions(scope: Scope, numbers: Sequence[Column] = ()) -> list[Condition]:
@@ -61,8 +66,8 @@ def conditions(scope: Scope, numbers: Sequence[Column] = ()) -> list[Condition]:
     columns = [column for column in scope.columns if column.text != "made"]
     scalars = [column for column in scope.scalars() if column.text != "made"]
     made = itertools.chain(
-        _presence(columns), prefixes(scalars), _equalities(scalars), _constants(scalars), _members(scope),
-        _thresholds(scalars),
+        _presence(columns), _unseen(scope), _untold(scope), prefixes(scalars), _equalities(scalars),
+        _constants(scalars), _members(scope), _thresholds(scalars), _past(scope),
         _comparisons(list(numbers), [column for column in scope.numbers() if column.text != "made"]),
     )  # fmt: skip
     for condition in made:
@@ -172,7 +177,30 @@ def _presence(columns: Sequence[Column]) -> Iterator[Condition]:
     for column in columns:
         if any(value is MISSING for value in column.values):
             holds = tuple(None if v is UNKNOWN else v is not MISSING for v in column.values)
-            yield Condition(f"{column.text} is defined", holds, 1 + column.depth)
+            yield Condition(f"{column.text} is defined", holds, 1 + column.depth, "absence")
+
+
+def _unseen(scope: Scope) -> Iterator[Condition]:
+    """Conditions that an id which a call names stood in no record or answer before."""
+    if not scope.envs or "seen" not in scope.envs[0]:
+        return
+    for column in scope.scalars():
+        if column.text.startswith(("args.", "item.")) and column.depth == 1 and column.all_are(str):
+            pairs = zip(scope.envs, column.values, strict=True)
+            holds = tuple(value not in env["seen"] if known(value) else None for env, value in pairs)
+            yield Condition(f"{column.text} not in seen", holds, _UNSEEN_COST, "absence")
+
+
+def _untold(scope: Scope) -> Iterator[Condition]:
+    """Conditions that nothing is known of the records which a call names: of one of them, or of what an item is."""
+    named = [c for c in scope.columns if c.depth == 0 and c.text in scope.lets and c.all_are(dict) and not c.is_map]
+    for column in named:
+        holds = tuple(not known(value) for value in column.values)
+        yield Condition(f"{column.text} is not told", holds, _UNSEEN_COST, "absence")
+    if scope.outer is not None and len(named) > 1:
+        holds = tuple(not any(known(value) for value in row) for row in zip(*(c.values for c in named), strict=True))
+        text = " and ".join(f"{column.text} is not told" for column in named)
+        yield Condition(text, holds, _UNSEEN_COST, "absence")
 
 
 def _equalities(columns: Sequence[Column]) -> Iterator[Condition]:
@@ -215,15 +243,19 @@ def _thresholds(columns: Sequence[Column]) -> Iterator[Condition]:
                 yield Condition(f"{column.text} {sign} {canonical_json(value)}", holds, 3 if dates else 5)
 
 
-def related(candidates: Sequence[Condition], texts: Iterable[str]) -> list[Condition]:
-    """Take conditions that share a word with an error's text for less far-fetched than the others."""
-    said = {word.rstrip("s") for text in texts for word in re.findall(r"[a-z]{4,}", text.lower())}
-    eased = []
-    for condition in candidates:
-        words = {word.rstrip("s") for word in re.findall(r"[a-z]{4,}", condition.text.lower())} - _PLAIN_WORDS
-        close = bool(words & said)
-        eased.append(replace(condition, cost=max(1, condition.cost - 2)) if close else condition)
-    return sorted(eased, key=lambda c: (c.cost, len(c.text)))
+def _past(scope: Scope) -> Iterator[Condition]:
+    """Conditions that a day which a call gives lies before the world's present time, or behind it."""
+    now = scope.envs[0].get("now") if scope.envs else None
+    if not now:
+        return
+    for column in scope.scalars():
+        own = column.text.startswith(("args.", "item.")) and column.depth <= 1
+        if own and all(isinstance(v, str) and _DATE.fullmatch(v) for v in column.values if known(v)):
+            before = tuple(v < now[:_DAY] if known(v) else None for v in column.values)
+            # Of thresholds that fit alike, the present is the likeliest.
+            yield Condition(f"{column.text} < now[:{_DAY}]", before, 2)
+            after = tuple(v[:_DAY] > now[:_DAY] if known(v) else None for v in column.values)
+            yield Condition(f"{column.text} > now[:{_DAY}]", after, 2)
 
 
 def _equals(value: Any, told: str) -> bool | None:
@@ -241,7 +273,7 @@ def _members(scope: Scope) -> Iterator[Condition]:
             holds = tuple(
                 b in a if known(a) and known(b) else None for a, b in zip(column.values, one.values, strict=True)
             )
-            yield Condition(f"{one.text} in {column.text}", holds, 3)
+            yield Condition(f"{one.text} in {column.text}", holds, 3, "absence")
 
 
 def _comparisons(special: list[Column], numbers: list[Column]) -> Iterator[Condition]:
@@ -250,13 +282,13 @@ def _comparisons(special: list[Column], numbers: list[Column]) -> Iterator[Condi
     pool = pool[: _NUMBERS + len(special)]
     for number, one in enumerate(pool):
         above = tuple(None if v is UNKNOWN else is_number(v) and v > 0 for v in one.values)
-        yield Condition(f"{one.text} > 0", above, 4 if number < len(special) else 6)
+        yield Condition(f"{one.text} > 0", above, 4 if number < len(special) else 6, "amount")
         for place, other in enumerate(pool[number + 1 :], number + 1):
             near = place < len(special)
             cost = 3 if near else (5 if number < len(special) else 6) - 2 * (one.last == other.last)
             signs = [_sign(a, b) for a, b in zip(one.values, other.values, strict=True)]
             for sign, told in _SIGNS.items():
-                yield Condition(f"{one.text} {sign} {other.text}", tuple(map(told.get, signs)), cost)
+                yield Condition(f"{one.text} {sign} {other.text}", tuple(map(told.get, signs)), cost, "amount")
 
 
 def _sign(one: Any, other: Any) -> int | None:

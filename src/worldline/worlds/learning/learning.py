@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from worldline.domains.tools.collections import CaseSpec, CollectionsSpec, SupportSpec, ToolRule
+from worldline.kernels.tools.collections.seen import words_in, words_of_answer
 from worldline.kernels.tools.collections.server import CollectionServer
 from worldline.kernels.tools.collections.stores import StoreView
 from worldline.types import Demonstration, Observation, ToolSpec, Trajectory, Turn, WorldSpec
-from worldline.worlds.learning.reading import Reading, read_traces
+from worldline.worlds.learning.reading import Reading, read_traces, usual_refusal
 from worldline.worlds.learning.rules import Example, learn_rule
 from worldline.worlds.learning.tools import declared_tools, shown_tools
 from worldline.worlds.learning.traces import TracedCall, traced
@@ -119,15 +121,49 @@ def _examples(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) -
     found: dict[str, list[Example]] = defaultdict(list)
     many = len({call.family for session in sessions for call in session}) >= _MANY_TASKS
     start = CollectionServer(spec)
+    elsewhere = _places(sessions, many)
     for session in sessions:
-        server = start.fork()
+        server, here = start.fork(), set[str]()
         for call in session:
             names: dict[str, Any] = {name: StoreView(store) for name, store in server.state.stores.items()}
             made = server.state.made.get(call.tool, 0)
-            group = call.family if many else str(call.session)
-            found[call.tool].append(Example(call, {**names, "args": call.arguments, "made": made}, group))
+            group = _group(call, many)
+            seen = SeenBefore(frozenset(here), elsewhere, group)
+            names.update(args=call.arguments, made=made, seen=seen, now=spec.now)
+            found[call.tool].append(Example(call, names, group))
             server.observe(call.tool, call.arguments, _observation(call))
+            here |= _words(call)
     return found
+
+
+def _group(call: TracedCall, many: bool) -> str:
+    return call.family if many else str(call.session)
+
+
+def _words(call: TracedCall) -> set[str]:
+    return set() if call.error else {*words_in(call.arguments), *words_of_answer(call.text)}
+
+
+def _places(sessions: Sequence[Sequence[TracedCall]], many: bool) -> dict[str, set[str]]:
+    """In which tasks each text and number was seen."""
+    places: dict[str, set[str]] = defaultdict(set)
+    for session in sessions:
+        for call in session:
+            for word in _words(call):
+                places[word].add(_group(call, many))
+    return places
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBefore:
+    """What was seen before a call, as if the world had been learned from the other tasks."""
+
+    here: frozenset[str]
+    elsewhere: Mapping[str, set[str]]
+    group: str
+
+    def __contains__(self, value: Any) -> bool:
+        return str(value) in self.here or bool(self.elsewhere.get(str(value), set()) - {self.group})
 
 
 def _observation(call: TracedCall) -> Observation:
@@ -138,6 +174,7 @@ def _supported(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) 
     """Replay the traces under the rules: note how often each case was right; rarely right ones are only guesses."""
     told: Counter[tuple[str, int]] = Counter()
     right: Counter[tuple[str, int]] = Counter()
+    untold: dict[str, list[TracedCall]] = defaultdict(list)
     start = CollectionServer(spec)
     for session in sessions:
         server = start.fork()
@@ -149,6 +186,8 @@ def _supported(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) 
             if case is not None:
                 told[call.tool, case] += 1
                 right[call.tool, case] += agrees
+            if not proposal.known and (case is None or not proposal.observation.is_error):
+                untold[call.tool].append(call)
             if agrees and proposal.known:
                 server = trial
             else:
@@ -156,7 +195,7 @@ def _supported(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) 
     rules = {}
     for tool, rule in spec.tools.items():
         cases = [_judged(case, told[tool, n], right[tool, n]) for n, case in enumerate(rule.cases)]
-        rules[tool] = rule.model_copy(update={"cases": tuple(cases)})
+        rules[tool] = rule.model_copy(update={"cases": tuple(cases), "otherwise": usual_refusal(untold[tool])})
     return spec.model_copy(update={"tools": rules})
 
 

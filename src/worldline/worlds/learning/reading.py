@@ -17,11 +17,13 @@ from worldline.domains.tools.collections import (
     ToolRule,
 )
 from worldline.types import JsonDict, canonical_json
+from worldline.worlds.learning.clock import find_clock
 from worldline.worlds.learning.traces import NOT_JSON, TracedCall, best_style
 from worldline.worlds.learning.views import Instance, Kind, find_kinds, is_scalar, reads_only
 
-__all__ = ["Reading", "path_text", "read_traces", "usual_of"]
+__all__ = ["Reading", "path_text", "read_traces", "usual_of", "usual_refusal"]
 
+_HALF = 0.5
 _MOST = 0.9
 """Share of a tool's answers for which what is said of it must hold."""
 
@@ -131,7 +133,7 @@ class Reading:
     def _rule(self, tool: str, calls: Sequence[TracedCall]) -> ToolRule:
         answers = [call for call in calls if not call.error and call.value is not NOT_JSON]
         harvest = tuple(self._harvests(tool))
-        fields: JsonDict = {"harvest": harvest, "json_style": best_style(answers), "otherwise": _usual_refusal(calls)}
+        fields: JsonDict = {"harvest": harvest, "json_style": best_style(answers), "otherwise": usual_refusal(calls)}
         fields["changes"] = tool not in self.readers
         if tool in self.readers:
             fields |= self._read_operation(tool, calls)
@@ -187,12 +189,16 @@ class Reading:
         return parts if len(parts) > 1 else parts[0]
 
 
-def _usual_refusal(calls: Sequence[TracedCall]) -> GuessSpec | None:
-    """The most frequent error of a tool that refuses more often than not."""
-    errors = Counter(call.text for call in calls if call.error)
-    if 2 * errors.total() <= len(calls):
+def usual_refusal(calls: Sequence[TracedCall]) -> GuessSpec | None:
+    """Return the most frequent error of calls that are refused more often than not, where each task has one vote."""
+    if not calls:
         return None
-    return GuessSpec(answer=errors.most_common(1)[0][0], error=True)
+    trials = Counter(call.family for call in calls)
+    refused = sum(1 / (trials[call.family] * len(trials)) for call in calls if call.error)
+    if refused <= _HALF:
+        return None
+    text, _ = usual_of([(call.family, call.text) for call in calls if call.error])
+    return GuessSpec(answer=text, error=True)
 
 
 def usual_of(told: Sequence[tuple[str, str]]) -> tuple[str, float]:
@@ -259,5 +265,12 @@ def read_traces(sessions: Sequence[Sequence[TracedCall]]) -> tuple[Reading, Coll
     """Read off traces what they say without rules of change."""
     reading = Reading(sessions)
     rules = reading.rules()
-    spec = CollectionsSpec(stores=reading.stores(), tools=rules, reads=reading.recorded(rules), check_arguments=False)
+    spec = CollectionsSpec(
+        stores=reading.stores(),
+        tools=rules,
+        reads=reading.recorded(rules),
+        check_arguments=False,
+        now=find_clock(call for call in reading.calls if call.tool not in reading.readers),
+        tick=0,
+    )
     return reading, spec

@@ -13,13 +13,15 @@ from worldline.kernels.tools.collections.expressions import literal
 from worldline.types import canonical_json
 from worldline.worlds.learning.columns import UNKNOWN, Column, Scope, known
 from worldline.worlds.learning.explaining import Explainer
-from worldline.worlds.learning.guards import Condition, conditions, find_condition, prefixes, related
+from worldline.worlds.learning.guards import Condition, conditions, find_condition, prefixes
 from worldline.worlds.learning.traces import NOT_JSON, TracedCall
+from worldline.worlds.learning.wording import related
 
 __all__ = ["Example", "learn_rule"]
 
 _LEAST = 2
 """Calls a rule must rest on."""
+_PRESUMED = re.compile(r"\bin seen\b|\bis not told\b")
 _ENOUGH = 0.6
 """Share of the errors of a kind that a condition must explain, of those that can be told."""
 _NAMED = 0.3
@@ -47,6 +49,11 @@ class _Refusal:
     members: tuple[int, ...]
     guess: bool = False
     """It was told in too few of its calls to be relied on."""
+
+    @property
+    def presumed(self) -> bool:
+        """Whether it rests on what was never seen, which may be there nevertheless."""
+        return bool(_PRESUMED.search(self.when + canonical_json(self.lets)))
 
 
 def learn_rule(
@@ -80,7 +87,7 @@ def learn_rule(
             let=dict(refusal.lets),
             answer=refusal.template,
             error=True,
-            guess=refusal.guess,
+            guess=refusal.guess or refusal.presumed,
         )
         for refusal in _in_order(refusals)
     ]
@@ -170,6 +177,8 @@ def _plain(texts: Mapping[int, str], scope: Scope, explainer: Explainer, good: S
     condition = None
     if len(numbers) > 1:
         compared = [c for c in candidates if all(column.text in c.text for column in numbers)]
+        # Where all good calls have them equal, it is the difference that is refused, not just one side of it.
+        compared.sort(key=lambda c: " != " not in c.text)
         condition = find_condition(scope, compared, list(texts), unwanted, _NAMED, ease=ease)
     if condition is None:
         condition = find_condition(scope, candidates, list(texts), unwanted, _ENOUGH, ease=ease)

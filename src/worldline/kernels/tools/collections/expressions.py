@@ -147,6 +147,10 @@ def _is_defined(value: Any) -> bool:
     return not isinstance(value, StrictUndefined)
 
 
+def _is_told(value: Any) -> bool:
+    return not isinstance(value, Unknown | StrictUndefined)
+
+
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -191,6 +195,7 @@ def _environment() -> _Environment:
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
     environment.globals = dict(_FUNCTIONS)
     environment.tests["defined"] = _is_defined
+    environment.tests["told"] = _is_told
     environment.tests["undefined"] = lambda value: not _is_defined(value)
     return environment
 

@@ -27,6 +27,7 @@ from worldline.kernels.tools.collections.expressions import (
 )
 from worldline.kernels.tools.collections.machine import Machine
 from worldline.kernels.tools.collections.operations import Call, Outcome, key_of, operate
+from worldline.kernels.tools.collections.seen import Seen, declared_words, words_in, words_of_answer
 from worldline.kernels.tools.collections.state import State, read_key
 from worldline.kernels.tools.collections.stores import Key, StoreView, as_key
 from worldline.types import JsonDict, Observation, ToolSpec, WorldSpec
@@ -40,7 +41,7 @@ _STRONG = 8
 """Traces that a learned rule must have reproduced to count as well supported."""
 _OWN_NAMES = frozenset(
     {"args", "now", "item", "items", "record", "records", "before", "total", "answer", "tool", "key"}
-    | {"made", "stdout", "stderr", "exit_code"}
+    | {"made", "seen", "stdout", "stderr", "exit_code"}
 )
 """Names that templates may use beside stores and what `let` names."""
 _NOTHING, _LOOKS = ToolRule(), ToolRule(changes=False)
@@ -77,6 +78,9 @@ class CollectionServer:
         self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
         for tool, rule in spec.tools.items():
             _check_names(tool, rule, spec)
+        # Remembering every word of the session is only worth its while where an expression asks for it.
+        self._remembers = any(_asks_for_seen(rule) for rule in spec.tools.values())
+        self._declared_words = declared_words(spec) if self._remembers else frozenset()
 
     def serves(self, tool: str) -> bool:
         """Whether there is a rule for the tool, or the world declares it."""
@@ -97,7 +101,7 @@ class CollectionServer:
             return Proposal(self._guess(tool, arguments, rule), known=False, classes=("unknown",), why=why)
         text = self._written(outcome.answer, rule)
         self._state = outcome.state.ticked("" if outcome.error else tool)
-        self._latest = {**self._latest, tool: (text, outcome.error)}
+        self._note(tool, arguments, text, outcome.error)
         if not outcome.error:
             self._state = self._after(rule, self._state)
         return Proposal(
@@ -130,7 +134,7 @@ class CollectionServer:
         if rule.operation == "shell" and self._machine is not None:
             self._observe_run(tool, rule, arguments, observation)
             return
-        self._latest = {**self._latest, tool: (observation.text, error)}
+        self._note(tool, arguments, observation.text, error)
         if not error:
             self._follow(tool, arguments, rule, as_json(observation.text), observation.text)
             if self._may_change(rule):
@@ -142,6 +146,12 @@ class CollectionServer:
         if not rule.changes and self._plain(rule):
             self._state = self._state.with_read(tool, arguments, observation.text, error)
         self._state = self._state.ticked("" if error else tool)
+
+    def _note(self, tool: str, arguments: Arguments, text: str, error: bool) -> None:
+        """Remember an answer, and what was seen in it."""
+        self._latest = {**self._latest, tool: (text, error)}
+        if self._remembers and not error:
+            self._state = self._state.with_seen([*words_in(dict(arguments)), *words_of_answer(text)])
 
     def _observe_run(self, tool: str, rule: ToolRule, arguments: Arguments, observation: Observation) -> None:
         assert self._machine is not None
@@ -174,6 +184,7 @@ class CollectionServer:
         """Share the immutable state."""
         twin = object.__new__(CollectionServer)
         twin._spec, twin._tools, twin._state, twin._latest = self._spec, self._tools, self._state, self._latest
+        twin._remembers, twin._declared_words = self._remembers, self._declared_words
         twin._machine = self._machine.fork() if self._machine is not None else None
         return twin
 
@@ -221,7 +232,8 @@ class CollectionServer:
     def _names(self, arguments: Arguments, rule: ToolRule, tool: str) -> dict[str, Any]:
         names: dict[str, Any] = {name: StoreView(store) for name, store in self._state.stores.items()}
         made = self._state.made.get(tool, 0)
-        names.update(args=dict(arguments), now=self._state.now(self._spec), made=made)
+        seen = Seen(self._declared_words, self._state.seen)
+        names.update(args=dict(arguments), now=self._state.now(self._spec), made=made, seen=seen)
         return with_lets(names, rule.let)
 
     def _outcome(self, tool: str, arguments: Arguments, rule: ToolRule) -> Outcome:
@@ -430,6 +442,10 @@ class CollectionServer:
         record = {**known, **seen} if lacking else dict(seen)
         if not whole or known != record:
             self._state = self._state.put(name, key, record)
+
+
+def _asks_for_seen(rule: ToolRule) -> bool:
+    return "seen" in rule.model_dump_json()
 
 
 def _doubtful(outcome: Outcome, doubt: str) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -34,6 +34,8 @@ class State:
     """What was refused since something last changed: it would be refused alike."""
     made: Mapping[str, int] = field(default_factory=dict)
     """Calls of each tool that went well."""
+    seen: frozenset[str] = frozenset()
+    """What stood in the answers of the session; kept where an expression asks for it."""
 
     @classmethod
     def of(cls, spec: CollectionsSpec) -> State:
@@ -62,6 +64,11 @@ class State:
     def with_refusal(self, tool: str, arguments: Mapping[str, Any], text: str) -> State:
         """Return the state with a refusal noted."""
         return replace(self, refusals={**self.refusals, read_key(tool, arguments): text})
+
+    def with_seen(self, words: Iterable[str]) -> State:
+        """Return the state after more was seen."""
+        more = self.seen.union(words)
+        return self if len(more) == len(self.seen) else replace(self, seen=more)
 
     def still_refused(self, tool: str, arguments: Mapping[str, Any], text: str) -> bool:
         """Whether a refusal may come again for other arguments: all that it may be about is as it was.
@@ -127,6 +134,7 @@ class State:
             "calls": self.calls,
             "made": dict(self.made),
             "refusals": [[list(key), text] for key, text in self.refusals.items()],
+            "seen": sorted(self.seen),
         }
 
     def loaded(self, data: JsonDict) -> State:
@@ -143,7 +151,9 @@ class State:
         }
         refusals = {(str(key[0]), str(key[1])): str(text) for key, text in data["refusals"]}
         made = {str(tool): int(count) for tool, count in data["made"].items()}
-        return replace(self, stores=stores, reads=reads, calls=int(data["calls"]), made=made, refusals=refusals)
+        seen = frozenset(str(word) for word in data["seen"])
+        calls = int(data["calls"])
+        return replace(self, stores=stores, reads=reads, calls=calls, made=made, refusals=refusals, seen=seen)
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
