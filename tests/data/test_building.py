@@ -1,6 +1,7 @@
 """Making training sets: filters, masks, executed reasoning, pools, decontamination, memory and damaged sets."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -74,6 +75,19 @@ def test_whole_trajectories_become_chats_whose_observations_count(recorded):
     assert sum(report.labels.values()) == report.turns > sum(report.trained.values()) > 0
     unmasked, all_trained = built(recorded, "cpt", mask=False)
     assert sum(all_trained.trained.values()) == report.turns and len(unmasked) == len(rows)
+
+
+def test_by_the_brief_prompt_every_turn_of_a_chat_is_asked_as_a_model_alone_is_asked(recorded):
+    [row, *_], _ = built(recorded, "cpt", prompts=Path("brief"))
+    [whole] = [one for one in recorded if one.id == row.trajectory]
+    domain = get_domain("terminal", Path("brief"))
+    asked = [message.content for message in row.messages if message.role == "user"]
+    assert asked == [domain.messages(whole.world, (), turn.action)[-1]["content"] for turn in whole.turns]
+    assert row.messages[0].content == domain.messages(whole.world, (), whole.turns[0].action)[0]["content"]
+    assert (
+        row.messages[-2].content
+        == domain.messages(whole.world, whole.turns[:-1], whole.turns[-1].action)[-1]["content"]
+    )
 
 
 def test_executed_reasoning_leads_to_the_true_observation(recorded):

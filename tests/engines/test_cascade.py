@@ -1,5 +1,7 @@
 """The cascade on the real kernel, a small memory and the scripted model."""
 
+from pathlib import Path
+
 import pytest
 
 from worldline import World
@@ -146,6 +148,22 @@ async def test_the_brief_prompt_tells_recorded_transitions_as_earlier_turns():
     ]
     assert chat[2]["content"].endswith("frobnicate, of today\n[exit code: 0]\n</predicted_observation>")
     assert chat[-1]["content"].endswith("/home/user/a.txt:\n```\nx\n```\n\n$ frobnicate --help < a.txt")
+
+
+@pytest.mark.parametrize("trained", [False, True])
+async def test_a_model_alone_is_told_briefly_how_the_session_began_and_as_many_turns_as_it_was_trained_with(trained):
+    model = ScriptedModel({"*": "<predicted_observation>\nx\n[exit code: 0]\n</predicted_observation>"})
+    if trained:
+        model.trained_prompts = lambda domain: Path("brief")
+    async with WORLD.session("model", model=model, prompts="brief") as session:
+        for number in range(5):
+            await session.step(f"echo {number}")
+        await session.step("cat a.txt")
+    chat = model.calls[-1]
+    assert chat[0]["content"].endswith("The session starts in /home/user, with the files a.txt.\n")
+    asked = [m["content"] for m in chat if m["role"] == "user"]
+    assert asked[:-1] == [f"$ echo {number}" for number in range(0 if trained else 2, 5)]
+    assert asked[-1] == "(<predicted_observation>)\n/home/user/a.txt:\n```\nx\n```\n\n$ cat a.txt"
 
 
 async def test_a_model_with_its_nearest_transitions_and_no_kernel():

@@ -20,7 +20,9 @@ def conversation(
     """Lay out a whole trajectory, its observations as assistant messages (CPT).
 
     The last turn is asked and answered as a model by itself is asked later, with the instruction and what the prompt
-    tells of the world there. What a grounded engine adds to its questions (state, guess, evidence) is in no row.
+    tells of the world there. By the brief prompt every turn is asked so: its questions alone show what files hold, and
+    an answer that cannot be known would teach to invent. What a grounded engine adds to its questions (state, guess,
+    evidence) is in no row.
 
     Args:
         trajectory: All of its turns are shown.
@@ -33,8 +35,11 @@ def conversation(
     laid_out = domain.messages(trajectory.world, trajectory.turns[:-1], last.action)
     laid_out.append({"role": "assistant", "content": domain.write_answer(last.observation, trajectory.world)})
     chat = [TrainingMessage(role="system", content=laid_out[0]["content"])]
-    for number in range(len(trajectory.turns)):
+    brief = getattr(domain, "brief", False)
+    for number, turn in enumerate(trajectory.turns):
         asked, seen = laid_out[1 + 2 * number], laid_out[2 + 2 * number]
+        if brief:
+            asked = domain.messages(trajectory.world, (), turn.action)[-1]
         chat.append(TrainingMessage(role="user", content=asked["content"]))
         weight, label = weights.get(number, 0.0), labels.get(number)
         chat.append(TrainingMessage(role="assistant", content=seen["content"], weight=weight, label=label))

@@ -31,7 +31,7 @@ _LAST_TOKENS = 1000
 _ANSWER_TOKENS = 4096
 """Room for an answer where sampling sets no limit, at most a quarter of the context."""
 _BRIEF_TURNS = 3
-"""Turns of the session that a brief prompt shows."""
+"""Turns of the session that a brief prompt shows, unless a model by itself was trained with all that fit."""
 _TURN_TOKENS = 40
 """Headings and fences around one turn."""
 
@@ -141,7 +141,9 @@ class ModelSource:
         self._world = world
         self._model = parts.model
         self._sampling = parts.sampling
-        self._domain = get_domain(world.domain, parts.prompts or _trained_prompts(parts.model, world.domain))
+        trained = _trained_prompts(parts.model, world.domain)
+        self._domain = get_domain(world.domain, parts.prompts or trained)
+        self._all_turns = trained is not None and parts.prompts in (None, trained)
         self._calibration = calibration
 
     @property
@@ -199,7 +201,8 @@ class ModelSource:
     ) -> Candidate:
         """Ask by the brief prompt: recorded transitions as earlier turns, the nearest one last, then the last turns."""
         examples = [Turn(action=found.action, observation=found.observation) for found in reversed(evidence)]
-        last = list(history[-_BRIEF_TURNS:])
+        alone = kernel is None and not evidence
+        last = list(history if alone and self._all_turns else history[-_BRIEF_TURNS:])
         notes = {"state": json.dumps(kernel.describe(), ensure_ascii=False)} if kernel is not None else {}
         if partial is not None and partial.observation.text:
             notes["guess"] = partial.observation.text

@@ -32,12 +32,18 @@ class FittedModel:
     Args:
         inner: The model.
         encoder: Of its tokenizer, for as many tokens as a prompt may have.
+        prompts: What it was trained with, if not the domain's own.
     """
 
-    def __init__(self, inner: ChatModel, encoder: Encoder) -> None:
+    def __init__(self, inner: ChatModel, encoder: Encoder, prompts: Path | None = None) -> None:
         self._inner = inner
         self._encoder = encoder
+        self._prompts = prompts
         self.name = inner.name
+
+    def trained_prompts(self, domain: str) -> Path | None:
+        """The prompts that it was trained with."""
+        return self._prompts
 
     async def complete(self, messages: Sequence[Message], sampling: Sampling | None = None) -> ModelAnswer:
         """Answer a conversation (see :class:`worldline.models.base.ChatModel`)."""
@@ -87,7 +93,7 @@ def evaluate_folder(
     sampling = Sampling(temperature=0.0, seed=0, max_tokens=how.max_tokens)
     tokens = HuggingFaceTokens(load_tokenizer(recipe, folder))
     inner = LocalModel(describe(folder), threads=recipe.threads, context=recipe.context)
-    model = FittedModel(inner, Encoder(tokens, max(1, recipe.context - how.max_tokens)))
+    model = FittedModel(inner, Encoder(tokens, max(1, recipe.context - how.max_tokens)), recipe.data.prompts)
     parts = EngineParts(model=model, memory=memory, prompts=recipe.data.prompts, sampling=sampling)
     rows, scores = measure(
         suite,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -34,6 +34,9 @@ def messages(
 ) -> list[dict[str, str]]:
     """Lay out the chat.
 
+    Where nothing tells the present state, the system message says how the session began: the directory, and the names
+    of the declared files.
+
     Args:
         world: A world of shell commands.
         turns: Examples, then the last turns of the session.
@@ -46,24 +49,44 @@ def messages(
     """
     environment = template_environment(("worldline.domains.terminal", "worldline.domains"), prompts)
     state = TerminalState.model_validate(world.initial_state)
-    merged = state.shell.merged
-    chat = [message("system", render(environment, "system.j2", {"merged": merged, "stderr": STDERR}))]
+    known = json.loads(notes["state"]) if notes.get("state") else {}
+    about: JsonDict = {"merged": state.shell.merged, "stderr": STDERR, "start": not known}
+    if not known:
+        about |= {"directory": state.start_directory, "paths": _declared(state)}
+    chat = [message("system", render(environment, "system.j2", about))]
     for turn in turns:
         chat.append(message("user", f"$ {_command(turn.action)[:_COMMAND]}"))
         chat.append(message("assistant", tagged(_shown(turn.observation))))
-    known = json.loads(notes["state"]) if notes.get("state") else {}
     present = {entry["path"]: entry.get("size") for entry in known.get("files", ())}
     command = _command(action)
     values: JsonDict = {
         "open_tag": OPEN_TAG,
         "close_tag": CLOSE_TAG,
+        "known": bool(known),
         "directory": known.get("cwd", state.start_directory),
-        "paths": " ".join(path for path in present if path.startswith(f"{state.home}/"))[:_PATHS],
+        "paths": _listed(state, present),
         "files": _files(state, present, command),
         "command": command,
     }
     chat.append(message("user", render(environment, "suffix.j2", values)))
     return chat
+
+
+def _declared(state: TerminalState) -> str:
+    """Names of the declared files, from the start directory where they lie below it; directories end in a slash."""
+    below = f"{state.start_directory.rstrip('/')}/"
+    named = ((path.removeprefix(below), spec.kind) for path, spec in sorted(state.files.items()))
+    home = state.home.rstrip("/")
+    shown = (
+        f"{name}/" if kind == "directory" else name
+        for name, kind in named
+        if name not in (home, state.start_directory) and (not name.startswith("/") or name.startswith(f"{home}/"))
+    )
+    return " ".join(shown)[:_PATHS]
+
+
+def _listed(state: TerminalState, paths: Iterable[str]) -> str:
+    return " ".join(path for path in paths if path.startswith(f"{state.home}/"))[:_PATHS]
 
 
 def _command(action: Action) -> str:
