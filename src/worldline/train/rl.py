@@ -49,7 +49,7 @@ def rl_trainer(run: Run, reward: Reward | None = None) -> Any:
         run.held_out = []
     config = trl.GRPOConfig(**run.arguments, **_settings(how))
     rewarded = reward or reward_function([*run.rows, *run.held_out], how.reward)
-    return guarded(measuring(trl.GRPOTrainer, rewarded))(
+    return guarded(measuring(_resumable(trl.GRPOTrainer), rewarded))(
         model=run.model,
         reward_funcs=[rewarded],
         args=config,
@@ -58,6 +58,24 @@ def rl_trainer(run: Run, reward: Reward | None = None) -> Any:
         processing_class=run.tokenizer,
         callbacks=callbacks(run.out, run.watch, run.start),
     )
+
+
+def _resumable(base: Any) -> Any:
+    """Return a subclass of TRL's trainer whose order of prompts in an epoch follows from seed and epoch alone.
+
+    TRL draws the order of an epoch where that of the epoch before left its generator: a run that goes on in a later
+    epoch would begin with the order of the first one again.
+    """
+
+    class Resumable(base):  # type: ignore[misc]
+        """The trainer with that order."""
+
+        def _get_train_sampler(self, *args: Any, **kwargs: Any) -> Any:
+            sampler = super()._get_train_sampler(*args, **kwargs)
+            sampler.set_epoch = lambda epoch: sampler.generator.manual_seed(self.args.seed + epoch)
+            return sampler
+
+    return Resumable
 
 
 def _settings(how: RlRecipe) -> dict[str, Any]:
