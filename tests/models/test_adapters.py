@@ -59,7 +59,7 @@ def product(weights: LoraWeights, module: str) -> np.ndarray:
 @pytest.mark.parametrize("spec", ["tiny+terminal-small", "tiny.gguf+terminal-small", "terminal-small"])
 def test_base_and_adapter_are_one_model(base: Path, adapter: Path, spec: str):
     model = find_model(spec)
-    assert (model.name, model.path, model.context) == ("tiny+terminal-small", base, 48)
+    assert (model.name, model.path, model.context) == ("tiny+terminal-small", base, 64)
     assert model.adapter is not None and model.adapter.path == adapter and model.licence == "apache-2.0"
     resolved = resolve_model(f"local:{spec}")
     assert isinstance(resolved, LocalModel) and resolved.name == "tiny+terminal-small"
@@ -291,6 +291,9 @@ class Backend:
     def __init__(self) -> None:
         self.asked: list[list[Message]] = []
 
+    def count(self, messages: Sequence[Message]) -> int:
+        return sum(len(message["content"]) for message in messages)
+
     def write(
         self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event, opening: str = ""
     ) -> Written:
@@ -315,6 +318,30 @@ async def test_it_is_asked_as_it_was_trained_unless_told_otherwise(
     trained, full, plain = ([message["content"] for message in messages] for messages in backend.asked)
     assert full == plain and len("".join(trained)) < 0.7 * len("".join(full))
     assert "$ ls" in trained[-1]
+
+
+async def test_early_turns_are_left_out_by_the_models_own_tokens(
+    base: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
+):
+    backend, rooms = Backend(), []
+    monkeypatch.setattr(local, "open_backend", lambda stored, threads, context: (rooms.append(context), backend)[1])
+    model = LocalModel(find_model("tiny+terminal-small"))
+    turns = [Message(role=role, content=f"{n:05}") for n in range(8) for role in ("user", "assistant")]
+    asked = [Message(role="system", content="0" * 8), *turns, Message(role="user", content="1" * 9)]
+    for _ in range(2):
+        await model.complete(asked, Sampling(max_tokens=100))
+    # 48 tokens, an eighth of them for the answer: 42 hold the system's 8, the question's 9 and two turns of 10
+    assert backend.asked == [[asked[0], *turns[-4:], asked[-1]]] * 2
+    await model.complete(asked, Sampling(max_tokens=1))
+    assert backend.asked[-1] == [asked[0], *turns[-6:], asked[-1]]
+    long = [Message(role="user", content="x" * 50)]
+    await model.complete(long)
+    assert backend.asked[-1] == long and rooms == [64]
+    await model.aclose()
+    plain = LocalModel(find_model("tiny"))
+    await plain.complete(asked)
+    assert backend.asked[-1] == asked
+    await plain.aclose()
 
 
 # what ships

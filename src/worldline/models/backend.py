@@ -46,6 +46,9 @@ class Backend(Protocol):
     def reasons(self) -> bool:
         """Whether the model is one that reasons before it answers, by its chat template."""
 
+    def count(self, messages: Sequence[Message]) -> int:
+        """Tokens of a conversation, laid out as the model is asked."""
+
     def write(
         self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event, opening: str = ""
     ) -> Written:

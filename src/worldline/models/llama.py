@@ -146,6 +146,10 @@ class LlamaBackend:
         """Whether the model reasons before it answers (see :class:`worldline.models.backend.Backend`)."""
         return "<think>" in self._template
 
+    def count(self, messages: Sequence[Message]) -> int:
+        """Tokens of a conversation (see :class:`worldline.models.backend.Backend`)."""
+        return len(chat_tokens(messages, self._render, self._special, self._plain))
+
     def write(
         self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event, opening: str = ""
     ) -> Written:

@@ -31,6 +31,8 @@ THREADS_VARIABLE = "WORLDLINE_THREADS"
 
 _CONTEXT_LIMIT = 16_384
 """Longest context that is set up unasked: its memory grows with it."""
+_ANSWER_PART = 8
+"""At most such a part of the context is kept free for an answer where a prompt is fitted to what was trained with."""
 _DEFAULT_SAMPLING = Sampling(temperature=0.0, max_tokens=512, seed=0)
 
 
@@ -65,7 +67,11 @@ class LocalModel:
     ) -> None:
         self.stored = stored
         self.name = name or stored.name
-        self.context_length = context or min(stored.context or 4096, _CONTEXT_LIMIT)
+        self._note = stored.adapter.note if stored.adapter is not None else None
+        made_for = min(stored.context or 4096, _CONTEXT_LIMIT)
+        self.context_length = context or min(made_for, self._note.context if self._note else made_for)
+        # an answer to a prompt that just fits into what an adapter was trained with may go beyond it
+        self._room = context or min(made_for, 2 * self.context_length)
         self.threads = threads or default_threads()
         self._sampling = merge_sampling(_DEFAULT_SAMPLING, sampling)
         self._begin = begin
@@ -86,7 +92,7 @@ class LocalModel:
 
     def trained_prompts(self, domain: str) -> Path | None:
         """The prompts that an adapter was trained with, if it was trained on the domain; None where nothing says so."""
-        note = self.stored.adapter.note if self.stored.adapter else None
+        note = self._note
         return Path(note.prompts) if note is not None and note.prompts and domain in note.domains else None
 
     def effective_sampling(self, sampling: Sampling | None) -> Sampling:
@@ -126,11 +132,21 @@ class LocalModel:
 
     def _write(self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event) -> Written:
         if self._backend is None:
-            self._backend = open_backend(self.stored, threads=self.threads, context=self.context_length)
+            self._backend = open_backend(self.stored, threads=self.threads, context=self._room)
+        if self._note is not None:
+            messages = self._fitted(self._backend, messages, sampling)
         if self._begin and not self._backend.reasons and OPEN_TAG in messages[-1]["content"]:
             held = replace(sampling, stop=(*sampling.stop, CLOSE_TAG))
             return self._backend.write(messages, held, stop, OPENING)
         return self._backend.write(messages, sampling, stop)
+
+    def _fitted(self, backend: Backend, messages: Sequence[Message], sampling: Sampling) -> Sequence[Message]:
+        """Leave out the earliest turns that do not fit, as is done with the rows that an adapter is trained on."""
+        answer = min(sampling.max_tokens or self.context_length, self.context_length // _ANSWER_PART)
+        head = int(bool(messages) and messages[0]["role"] == "system")
+        while len(messages) - head > 2 and backend.count(messages) > self.context_length - answer:
+            messages = [*messages[:head], *messages[head + 2 :]]
+        return messages
 
     def _unload(self) -> None:
         backend, self._backend = self._backend, None

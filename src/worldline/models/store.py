@@ -132,8 +132,7 @@ def with_adapter(base: StoredModel, adapter: StoredAdapter) -> StoredModel:
         )
     same = base.licence.lower() == note.licence.lower()
     licence = base.licence if same else f"{base.licence}; adapter: {note.licence}"
-    contexts = [number for number in (base.context, note.context) if number is not None]
-    return base.model_copy(update={**update, "sha256": digest, "licence": licence, "context": min(contexts)})
+    return base.model_copy(update={**update, "sha256": digest, "licence": licence})
 
 
 def weights_sha256(model: StoredModel) -> str:
