@@ -1,22 +1,15 @@
 """A judge that a recipe names: asked over HTTP, many answers at a time, and what becomes of those it leaves out."""
 
 import asyncio
-import json
-import sys
-from pathlib import Path
 
 import pytest
+from judge_replies import ChatServer, Reply, chat, fast, predicted, scores, told
 from reward_rows import recorded_rows, written
 
-from worldline.bench.agentworld.records import DIMENSIONS
 from worldline.errors import ConfigError, EndpointError, FormatError
 from worldline.train.recipe import parse_recipe
 from worldline.train.rewards import JudgeOptions, RewardOptions, reward_function
 from worldline.train.rewards.rubric import executed_rubric
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-
-from chat_server import ChatServer, Reply, chat
 
 RECIPE = """
 name: small
@@ -29,24 +22,6 @@ rl:
 
 def rows(count):
     return [row for row in recorded_rows("mcp") if row.truth.get("text", "").strip()][:count]
-
-
-def scores(value=2):
-    return chat(
-        json.dumps({"analysis": "", "strengths": [], "weaknesses": [], "scores": dict.fromkeys(DIMENSIONS, value)})
-    )
-
-
-def told(request):
-    return request.body["messages"][-1]["content"]
-
-
-def fast(reward):
-    """No waits between rounds, no retries beneath."""
-    reward.judge.pause = 0.0
-    settings = reward.judge.judge.settings
-    reward.judge.judge.settings = settings.model_copy(update={"retries": 0})
-    return reward
 
 
 def test_a_recipe_names_a_judge():
@@ -83,11 +58,9 @@ async def test_a_batch_is_judged_at_once_and_sees_blocks_alone():
         found = await asyncio.to_thread(reward, [""] * 16, texts, row=ids)
         await asyncio.to_thread(reward.close)
     assert found == [10.0] * 16 and 6 <= server.most_active <= 9
-    shown = [told(request) for request in server.requests]
-    assert all("wrong" in text for text in shown)
-    assert not any(
-        word in text.split("### The prediction")[1] for text in shown for word in ("secret", "praise", "draft")
-    )
+    assert all("wrong" in told(request) for request in server.requests)
+    shown = [predicted(request) for request in server.requests]
+    assert not any(word in text for text in shown for word in ("secret", "praise", "draft"))
 
 
 async def test_a_judge_that_fails_half_the_time_is_asked_again():
