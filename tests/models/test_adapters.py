@@ -9,14 +9,16 @@ from pathlib import Path
 import gguf
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_adapter import HEADS, KV_HEADS, MODULES, note_on, random_weights, tiny_adapter, tiny_llama
 
 from worldline import World
+from worldline.cli import cli, doctor
 from worldline.errors import ConfigError, StorageError, WorldlineError
-from worldline.models import LocalModel, Message, Sampling, local, resolve_model
-from worldline.models.adapters import ADAPTER_LIMIT, describe_adapter, shipped_adapters
+from worldline.models import LocalModel, Message, Sampling, adapters, local, resolve_model, store
+from worldline.models.adapters import ADAPTER_LIMIT, describe_adapter, description, shipped_adapters
 from worldline.models.adapters.conversion import gguf_adapter, rotary_order
 from worldline.models.adapters.description import CARD, CONFIG, WEIGHTS
 from worldline.models.adapters.weights import LoraWeights, joined, read_weights, thinned, write_weights
@@ -373,6 +375,27 @@ def faults(path: Path) -> list[str]:
 def test_what_ships_is_small_and_says_where_it_belongs():
     found = {name: faults(path) for name, path in shipped_adapters().items()}
     assert not any(found.values()), found
+
+
+def test_what_ships_is_listed_with_what_it_needs(adapter: Path, monkeypatch: pytest.MonkeyPatch):
+    for module in (adapters, description, store):
+        monkeypatch.setattr(module, "shipped_adapters", lambda: {"terminal-small": adapter})
+    monkeypatch.chdir("/")
+
+    def listed() -> dict:
+        rows = json.loads(CliRunner().invoke(cli, ["models", "list", "--json"], catch_exceptions=False).stdout)
+        [row] = [row for row in rows if row["format"] == "adapter"]
+        return row
+
+    row = listed()
+    assert (row["name"], row["state"], row["context"]) == ("tiny+terminal-small", "here", 48)
+    assert find_model("terminal-small").name == find_model("tiny+terminal-small").name == row["name"]
+    [found] = doctor._adapters()
+    assert found.works and found.detail == "--model local:tiny+terminal-small"
+    note_on(adapter, "smollm2", CATALOG["smollm2"].sha256)
+    assert listed()["state"] == "base not fetched: models get smollm2"
+    [found] = doctor._adapters()
+    assert not found.works and found.advice == "worldline models get smollm2"
 
 
 def test_what_may_not_ship_is_found(folder: Path, base: Path, adapter: Path):
