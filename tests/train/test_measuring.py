@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reward_rows import recorded_rows, written
 
-from worldline.train.measuring import answer_figures
+from worldline.train.measuring import answer_figures, prompt_rewards, rise
 from worldline.train.rewards import reward_function
 
 
@@ -40,3 +40,18 @@ def test_a_reward_notes_its_answers_only_while_it_is_asked_to():
     found = answer_figures(reward.tally)
     assert found["reward"] == 12.5 and found["reward_se"] == 0 and found["unreadable"] == 0.5
     assert found["format"] == 5 and found["answers"] == 4
+
+
+def test_a_rise_is_measured_prompt_by_prompt():
+    draw = np.random.default_rng(1)
+    before, more = draw.normal(10, 5, size=(16, 8)), draw.normal(1, 0.2, size=(16, 8))
+    noted = [
+        [(f"p{n}", {"reward": x}) for n, row in enumerate(rewards) for x in row] for rewards in (before, before + more)
+    ]
+    found = rise(*map(prompt_rewards, noted))
+    differences = more.mean(axis=1)
+    assert found["rise"] == pytest.approx(differences.mean())
+    assert found["rise_se"] == pytest.approx(differences.std(ddof=1) / 4)
+    # far less than what either measurement may be off by
+    assert found["rise_se"] < answer_figures(noted[0])["reward_se"] / 5
+    assert rise({}, {"p": 1.0}) == {} and rise({"p": 1.0}, {"p": 3.0, "q": 5.0}) == {"rise": 2.0}

@@ -88,7 +88,8 @@ def test_a_measurement_is_of_every_answer_to_every_prompt(tmp_path, monkeypatch)
 
     def scored(asked):
         # what a model of so few steps writes cannot be read: other answers stand in, not as many to each prompt
-        asked = [(id, written_to[id][(n + (id == rows[0].id)) % 3]) for n, (id, _) in enumerate(asked)]
+        turn = len(measurements) // 12
+        asked = [(id, written_to[id][(n + turn + (id == rows[0].id)) % 3]) for n, (id, _) in enumerate(asked)]
         found = true(asked)
         if reward.tally is not None:
             measurements.extend(zip([id for id, _ in asked], found, strict=True))
@@ -107,5 +108,8 @@ def test_a_measurement_is_of_every_answer_to_every_prompt(tmp_path, monkeypatch)
     noted = records[0]
     assert (noted["eval_prompts"], noted["eval_answers"]) == (3, 12) and noted["eval_reward_se"] > 0
     assert noted["eval_reward"] == pytest.approx(sum(one.reward for _, one in first) / 12, abs=1e-5)
+    before, now = ([one.reward for _, one in measurements[n : n + 12]] for n in (0, 12))
+    assert records[1]["eval_rise"] == pytest.approx((sum(now) - sum(before)) / 12, abs=1e-5)
+    assert "eval_rise" not in noted and records[1]["eval_rise"] != 0 and records[1]["eval_rise_se"] > 0
     mean = sum(one.rubric.scores["realism"] for one in readable) / len(readable)
     assert noted["eval_realism"] == pytest.approx(mean, abs=1e-5)

@@ -48,7 +48,8 @@ def points(curves, name, held_out=True):
 
 @pytest.fixture
 def rl(tmp_path):
-    records = [held_out(0, 5.0, 0.5), {"step": 1, "reward": 6.0}, {"step": 2, "reward": 7.0}, held_out(2, 8.0, 1.0)]
+    batches = [{"step": 1, "reward": 6.0}, {"step": 2, "reward": 7.0}]
+    records = [held_out(0, 5.0, 0.5), *batches, held_out(2, 8.0, 1.0, rise=3.0, rise_se=0.5)]
     return run(tmp_path / "rl", "rl", records)
 
 
@@ -58,6 +59,7 @@ def test_reward_is_drawn_with_its_dimensions_and_shares(rl, tmp_path):
     told = texts(out)
     wanted = ["small: rl, seed 0", "reward, batches", "reward, held-out", *DIMENSIONS, "exact", "unreadable", "copied"]
     assert set(wanted) <= set(told) and "flagged" in told and "unjudged" not in told
+    assert "same prompts, step 2 against 0: +3.00 (+2.02 to +3.98)" in told
     curves = read_curves([rl])
     first, last = points(curves, "reward")
     assert (first.step, first.value, first.low, first.high) == (0, 5.0, pytest.approx(4.02), pytest.approx(5.98))

@@ -15,14 +15,15 @@ from typing import Literal
 from worldline.data.rows import Stage
 from worldline.errors import ConfigError, boundary
 from worldline.train.guarding import CURVE, read_curve
-from worldline.train.measuring import ERROR
+from worldline.train.measuring import ERROR, RISE
 from worldline.train.rewards.rubric import DIMENSIONS
 from worldline.train.stage import RECIPE
 from worldline.types import Frozen, JsonDict
 
 __all__ = ["Curves", "Panel", "Point", "Series", "read_curves"]
 
-Panel = Literal["loss", "reward", "dimensions", "shares"]
+Panel = Literal["loss", "reward", "rise", "dimensions", "shares"]
+"""Where a figure is drawn; `rise` is said beside the reward."""
 
 _HELD_OUT = "eval_"
 _SHARES = ("exact", "unreadable", "copied", "flagged", "unjudged")
@@ -108,7 +109,8 @@ def _figures(stage: Stage, curves: Sequence[Sequence[JsonDict]]) -> list[tuple[P
     batches: list[tuple[Panel, str]] = [("reward", "reward")] if measured else []
     dimensions: list[tuple[Panel, str]] = [("dimensions", prefix + name) for name in DIMENSIONS]
     shares: list[tuple[Panel, str]] = [("shares", prefix + name) for name in _SHARES]
-    return [*batches, ("reward", f"{prefix}reward"), *dimensions, *shares]
+    rewards: list[tuple[Panel, str]] = [("reward", f"{prefix}reward"), ("rise", _HELD_OUT + RISE)]
+    return [*batches, *rewards, *dimensions, *shares]
 
 
 def _summed(name: str, panel: Panel, curves: Sequence[Sequence[JsonDict]]) -> Series:

@@ -8,23 +8,31 @@ is that of prompts drawn anew (a ratio estimator over clusters: Cochran, Samplin
     se = sqrt(c / (c - 1) * sum((s_i - m * n_i)^2)) / n      s_i, n_i: sum and number of the answers to prompt i of c
 
 Prompts are the same at every measurement, and so are the random numbers that answers are drawn with (see
-:func:`worldline.train.guarding.guarded`): two points of one curve differ by less than their errors say.
+:func:`worldline.train.guarding.guarded`): two points of one curve differ by less than their errors say. How far the
+reward rose is therefore measured prompt by prompt, against the measurement before the first step, which is kept in a
+file for runs that go on.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from worldline.errors import require_extra
+from worldline.errors import StorageError, boundary, require_extra
 from worldline.train.rewards.mixing import RewardFunction
 
-__all__ = ["ERROR", "answer_figures", "measuring"]
+__all__ = ["ERROR", "RISE", "answer_figures", "measuring", "prompt_rewards", "rise"]
 
 ERROR = "_se"
 """Ends the name of a figure's standard error."""
+RISE = "rise"
+"""Of the reward, since the measurement before the first step."""
+
+_BEFORE = "rewards-before.json"
 
 
 def answer_figures(noted: Iterable[tuple[str, Mapping[str, float]]]) -> dict[str, float]:
@@ -57,7 +65,24 @@ def _mean_and_error(clusters: list[list[float]]) -> tuple[float, float | None]:
     return mean, math.sqrt(len(clusters) / (len(clusters) - 1) * squares) / count
 
 
-def measuring(base: Any, reward: Any) -> Any:
+def prompt_rewards(noted: Iterable[tuple[str, Mapping[str, float]]]) -> dict[str, float]:
+    """Return the mean reward of the answers to each prompt."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for prompt, figures in noted:
+        found[prompt].append(figures["reward"])
+    return {prompt: math.fsum(values) / len(values) for prompt, values in found.items()}
+
+
+def rise(before: Mapping[str, float], now: Mapping[str, float]) -> dict[str, float]:
+    """Return how far the rewards of prompts rose, and the standard error of the differences' mean."""
+    differences = [[now[prompt] - before[prompt]] for prompt in now if prompt in before]
+    if not differences:
+        return {}
+    mean, error = _mean_and_error(differences)
+    return {RISE: mean} if error is None else {RISE: mean, RISE + ERROR: error}
+
+
+def measuring(base: Any, reward: Any, out: Path) -> Any:
     """Return a subclass of TRL's trainer whose measurements are those of :func:`answer_figures`.
 
     A reward that is not ours notes no answers: the trainer stays as it is.
@@ -65,6 +90,7 @@ def measuring(base: Any, reward: Any) -> Any:
     Args:
         base: `trl.GRPOTrainer`.
         reward: Its reward.
+        out: Folder of the run.
     """
     if not isinstance(reward, RewardFunction):
         return base
@@ -82,8 +108,29 @@ def measuring(base: Any, reward: Any) -> Any:
 
         def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
             if reward.tally is not None:
-                for name, value in answer_figures(gather(reward.tally)).items():
+                for name, value in self._measured(gather(reward.tally)).items():
                     self._metrics["eval"][name] = [value]
             super().log(logs, start_time)
 
+        def _measured(self, noted: Sequence[tuple[str, Mapping[str, float]]]) -> dict[str, float]:
+            now = prompt_rewards(noted)
+            if self.state.global_step == 0:
+                if self.is_world_process_zero():
+                    _write(out / _BEFORE, now)
+                return answer_figures(noted)
+            return {**answer_figures(noted), **rise(_read(out / _BEFORE), now)}
+
     return Measuring
+
+
+def _write(path: Path, rewards: Mapping[str, float]) -> None:
+    with boundary(StorageError, f"writing {path}", OSError):
+        path.write_text(json.dumps(rewards) + "\n", encoding="utf-8")
+
+
+def _read(path: Path) -> dict[str, float]:
+    """Empty where there is none: a run that was begun before such files were written."""
+    if not path.is_file():
+        return {}
+    with boundary(StorageError, f"reading {path}", OSError, ValueError):
+        return {str(prompt): float(value) for prompt, value in json.loads(path.read_text(encoding="utf-8")).items()}

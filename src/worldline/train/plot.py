@@ -14,13 +14,13 @@ from matplotlib.ticker import MaxNLocator
 from worldline.bench.agentworld.report_plots import COLORS, SVG_METADATA, SVG_SETTINGS
 from worldline.errors import StorageError, boundary
 from worldline.train.ablation import AblationRow
-from worldline.train.curves import Curves, Panel, Series
+from worldline.train.curves import Curves, Series
 from worldline.types import JsonDict
 
 __all__ = ["plot_ablation", "plot_curves"]
 
 _GREY = "#9aa3ab"
-_LABELS: dict[Panel, str] = {
+_LABELS: dict[str, str] = {
     "loss": "loss",
     "reward": "reward, 0 to 25",
     "dimensions": "dimensions of readable answers, 1 to 5",
@@ -38,7 +38,7 @@ def plot_curves(curves: Curves, path: Path) -> None:
     Raises:
         StorageError: The file cannot be written, or its suffix is no kind of picture.
     """
-    panels = list(dict.fromkeys(series.panel for series in curves.series))
+    panels = list(dict.fromkeys(series.panel for series in curves.series if series.panel != "rise"))
     with rc_context(SVG_SETTINGS):
         figure = Figure(figsize=(1.2 + 4.4 * max(1, len(panels)), 3.6), layout="constrained")
         figure.suptitle(_curves_title(curves), fontsize=10)
@@ -46,6 +46,8 @@ def plot_curves(curves: Curves, path: Path) -> None:
         for axes, panel in zip(row, panels, strict=True):
             _draw_panel(axes, [series for series in curves.series if series.panel == panel])
             axes.set(xlabel="step", ylabel=_LABELS[panel])
+            if panel == "reward":
+                axes.set_title(_rise(curves), fontsize=8, loc="left")
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         _save(figure, path)
 
@@ -120,6 +122,16 @@ def _curves_title(curves: Curves) -> str:
     if len(curves.runs) == 1:
         return f"{curves.recipe}: {curves.stage}, seed {seeds}"
     return f"{curves.recipe}: {curves.stage}, mean of {len(curves.runs)} runs (seeds {seeds}), from lowest to highest"
+
+
+def _rise(curves: Curves) -> str:
+    """How far the reward rose, prompt by prompt; nothing where that was not measured."""
+    points = next((series.points for series in curves.series if series.panel == "rise"), ())
+    if not points:
+        return ""
+    last = points[-1]
+    between = f" ({last.low:+.2f} to {last.high:+.2f})" if last.low is not None and last.high is not None else ""
+    return f"same prompts, step {last.step} against 0: {last.value:+.2f}{between}"
 
 
 def _ablation_title(recipe: JsonDict, rows: Sequence[AblationRow]) -> str:

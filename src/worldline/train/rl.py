@@ -49,7 +49,7 @@ def rl_trainer(run: Run, reward: Reward | None = None) -> Any:
         run.held_out = []
     config = trl.GRPOConfig(**run.arguments, **_settings(how))
     rewarded = reward or reward_function([*run.rows, *run.held_out], how.reward)
-    return guarded(measuring(_resumable(trl.GRPOTrainer), rewarded))(
+    return guarded(measuring(_resumable(trl.GRPOTrainer), rewarded, run.out))(
         model=run.model,
         reward_funcs=[rewarded],
         args=config,
