@@ -120,6 +120,9 @@ class CaseSpec(Frozen):
     effects: tuple[EffectSpec, ...] = ()
     guess: bool = False
     """The answer is no more than a guess."""
+    hearsay: bool = False
+    """An error of another tool, expected of this one too: where it cannot be told, the call is taken not to be so
+    refused."""
     support: SupportSpec | None = None
 
 

@@ -12,8 +12,10 @@ from worldline.kernels.tools.collections.seen import words_in, words_of_answer
 from worldline.kernels.tools.collections.server import CollectionServer
 from worldline.kernels.tools.collections.stores import StoreView
 from worldline.types import Demonstration, Observation, ToolSpec, Trajectory, Turn, WorldSpec
+from worldline.worlds.learning.borrowing import borrow
 from worldline.worlds.learning.reading import Reading, read_traces, usual_refusal
-from worldline.worlds.learning.rules import Example, learn_rule
+from worldline.worlds.learning.refusals import Example
+from worldline.worlds.learning.rules import learn_tool, rule_of
 from worldline.worlds.learning.tools import declared_tools, shown_tools
 from worldline.worlds.learning.traces import TracedCall, traced
 
@@ -35,9 +37,14 @@ def learn_collections(trajectories: Iterable[Trajectory]) -> CollectionsSpec:
     examples = _examples(sessions, spec)
     keys = {name: store.key for name, store in spec.stores.items()}
     rules = dict(spec.tools)
-    for tool, calls in examples.items():
-        if rules[tool].operation is None and not _listed(rules[tool], tool, reading):
-            rules[tool] = learn_rule(calls, rules[tool], keys, _answered_stores(rules[tool], reading))
+    lessons = {
+        tool: learn_tool(calls, keys)
+        for tool, calls in examples.items()
+        if rules[tool].operation is None and not _listed(rules[tool], tool, reading)
+    }
+    borrow(lessons)
+    for tool, lesson in lessons.items():
+        rules[tool] = rule_of(lesson, rules[tool], _answered_stores(rules[tool], reading))
     guesses = {(tool, case.when) for tool, rule in rules.items() for case in rule.cases if case.guess}
     spec = _supported(sessions, _replaced(spec, rules, reading))
     kept = {
@@ -186,7 +193,8 @@ def _supported(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) 
             if case is not None:
                 told[call.tool, case] += 1
                 right[call.tool, case] += agrees
-            if not proposal.known and (case is None or not proposal.observation.is_error):
+            # What is known here of the very task will not be known of another: all that no rule refuses counts.
+            if not proposal.observation.is_error or (case is None and not proposal.known):
                 untold[call.tool].append(call)
             if agrees and proposal.known:
                 server = trial
@@ -202,6 +210,8 @@ def _supported(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) 
 def _stands(case: CaseSpec) -> bool:
     """Whether a case is worth keeping: an error that was told wrongly as often as rightly only hides what follows."""
     support = case.support
+    if case.hearsay and support is not None and support.n == 0:
+        return True  # it was held against good calls already
     return not case.error or (support is not None and support.exact > 0.5 * support.n)
 
 

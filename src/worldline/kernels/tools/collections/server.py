@@ -258,7 +258,7 @@ class CollectionServer:
                 if not case.error:
                     raise
                 # Whether the call is refused is not known: what it would answer otherwise is a guess.
-                doubt = doubt or str(exc)
+                doubt = doubt if case.hearsay else doubt or str(exc)
                 continue
             return _doubtful(self._case(case, number, inner), doubt)
         if rule.operation == "shell":

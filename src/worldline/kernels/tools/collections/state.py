@@ -73,7 +73,8 @@ class State:
     def still_refused(self, tool: str, arguments: Mapping[str, Any], text: str) -> bool:
         """Whether a refusal may come again for other arguments: all that it may be about is as it was.
 
-        It is about the values that stand in it; where there are none, about the arguments that share a word with it.
+        It is about the values that stand in it; where there are none, about the arguments whose value shares a word
+        with it, or else whose name does.
         """
         refused = [key[1] for key, said in self.refusals.items() if key[0] == tool and said == text]
         if not refused:
@@ -84,7 +85,8 @@ class State:
             value for _, value in before if len(value) > 1 and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text)
         }
         words = _words(text)
-        about = named or {value for name, value in before if words & (_words(name) | _words(value))}
+        about = named or {value for _, value in before if words & _words(value)}
+        about = about or {value for name, value in before if words & _words(name)}
         return about <= given
 
     def after_change(self) -> State:
