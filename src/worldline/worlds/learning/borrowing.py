@@ -33,8 +33,8 @@ def borrow(lessons: Mapping[str, Lesson]) -> None:
     """Let each tool try the conditions under which the others refuse.
 
     A condition that holds where the tool gave an error of unknown cause, and in no call that went well, is that of the
-    error. One that never held so far is expected to be refused in the other tool's words, as a guess. Conditions that name
-    values of their own are not carried over: what is special to a tool is no law of its environment.
+    error. One that never held so far is expected to be refused in the other tool's words, as a guess. Conditions that
+    name values of their own are not carried over: what is special to a tool is no law of its environment.
     """
     own = {tool: list(lesson.refusals) for tool, lesson in lessons.items()}
     for tool, lesson in lessons.items():
