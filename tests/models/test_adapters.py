@@ -292,6 +292,7 @@ class Backend:
 
     def __init__(self) -> None:
         self.asked: list[list[Message]] = []
+        self.openings: list[str] = []
 
     def count(self, messages: Sequence[Message]) -> int:
         return sum(len(message["content"]) for message in messages)
@@ -300,6 +301,7 @@ class Backend:
         self, messages: Sequence[Message], sampling: Sampling, stop: threading.Event, opening: str = ""
     ) -> Written:
         self.asked.append(list(messages))
+        self.openings.append(opening)
         return Written("<predicted_observation>\nfine\n[exit code: 0]\n</predicted_observation>", "stop", 7, 3, 2)
 
     def close(self) -> None:
@@ -344,6 +346,17 @@ async def test_early_turns_are_left_out_by_the_models_own_tokens(
     await plain.complete(asked)
     assert backend.asked[-1] == asked
     await plain.aclose()
+
+
+async def test_one_that_reasons_begins_its_answer_itself(base: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch):
+    backend = Backend()
+    monkeypatch.setattr(local, "open_backend", lambda stored, threads, context: backend)
+    for reasons in (False, True):
+        note_on(adapter, "tiny", sha256_of(base), reasons=reasons)
+        model = LocalModel(find_model("tiny+terminal-small"))
+        await model.complete([Message(role="user", content="in <predicted_observation> tags")])
+        await model.aclose()
+    assert [bool(opening) for opening in backend.openings] == [True, False]
 
 
 # what ships
@@ -396,6 +409,10 @@ def test_what_ships_is_listed_with_what_it_needs(adapter: Path, monkeypatch: pyt
     assert listed()["state"] == "base not fetched: models get smollm2"
     [found] = doctor._adapters()
     assert not found.works and found.advice == "worldline models get smollm2"
+    cut(adapter)
+    assert listed()["state"] == "damaged"
+    [found] = doctor._adapters()
+    assert not found.works and "has the hash" in found.detail
 
 
 def test_what_may_not_ship_is_found(folder: Path, base: Path, adapter: Path):

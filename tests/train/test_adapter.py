@@ -104,6 +104,9 @@ def test_the_stages_of_a_run_are_joined(tmp_path):
         wanted = sum(part.pairs[module][1] @ part.pairs[module][0] * part.scale for part in parts)
         a, b = whole.pairs[module]
         np.testing.assert_allclose(b @ a * whole.scale, wanted, atol=0.02 * float(np.abs(wanted).max()))
+    assert not made.note.reasons
+    thoughtful = run_of(tmp_path / "thoughtful", "rl", start="sft", reasoning=True)
+    assert make_adapter(thoughtful, tmp_path / "reasoning", prompts=0).note.reasons
     thin = make_adapter(last, tmp_path / "thin", rank=3, prompts=0)
     assert thin.rank == 3 and thin.size < made.size
     with pytest.raises(ConfigError, match="has rank 6 already"):

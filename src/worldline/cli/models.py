@@ -13,6 +13,7 @@ from rich.table import Table
 from worldline.cli.options import json_flag
 from worldline.cli.push import push_models
 from worldline.cli.text import json_text, print_text, visible
+from worldline.errors import StorageError
 
 __all__ = ["models"]
 
@@ -76,7 +77,13 @@ def _adapter_rows(here: set[str]) -> list[dict[str, Any]]:
     from worldline.models.adapters import describe_adapter, shipped_adapters
 
     rows: list[dict[str, Any]] = []
-    for adapter in map(describe_adapter, shipped_adapters().values()):
+    for name, folder in shipped_adapters().items():
+        try:
+            adapter = describe_adapter(folder)
+        except StorageError:
+            lost = {"size": 0, "context": None, "licence": "?", "path": str(folder), "title": ""}
+            rows.append({"name": name, "format": "adapter", "state": "damaged", **lost})
+            continue
         note = adapter.note
         if note is not None:
             rows.append(

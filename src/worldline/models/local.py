@@ -135,7 +135,8 @@ class LocalModel:
             self._backend = open_backend(self.stored, threads=self.threads, context=self._room)
         if self._note is not None:
             messages = self._fitted(self._backend, messages, sampling)
-        if self._begin and not self._backend.reasons and OPEN_TAG in messages[-1]["content"]:
+        reasons = self._backend.reasons or (self._note is not None and self._note.reasons)
+        if self._begin and not reasons and OPEN_TAG in messages[-1]["content"]:
             held = replace(sampling, stop=(*sampling.stop, CLOSE_TAG))
             return self._backend.write(messages, held, stop, OPENING)
         return self._backend.write(messages, sampling, stop)

@@ -208,6 +208,7 @@ def _note(came: Lineage, name: str, licence: str | None, weights: Path) -> Adapt
         domains=recipe.data.real,
         context=recipe.context,
         prompts="brief" if brief else None,
+        reasons=recipe.reasoning and any(result.stage == "sft" for result in came.results),
         licence=chosen.lower(),
         recipe=recipe.name,
         stages=tuple(result.stage for result in came.results),

@@ -48,7 +48,9 @@ def gguf_adapter(adapter: StoredAdapter, base: Path, folder: Path) -> Path:
             f"adapters of {kind} models are not converted for llama.cpp",
             hint=f"known: {', '.join(_ROTARY)}; a Hugging Face folder of the base is run by Transformers, with any",
         )
-    heads = (head[f"{kind}.attention.head_count"], head.get(f"{kind}.attention.head_count_kv"))
+    heads = [head.get(f"{kind}.attention.{name}") for name in ("head_count", "head_count_kv")]
+    if _ROTARY[kind] and not heads[0]:
+        raise ConfigError(f"{base} does not say how many heads the model has")
     key = content_id([_VERSION, adapter.sha256, kind, heads, base.stat().st_size, base.stat().st_mtime_ns])
     path = folder / "adapters" / f"{adapter.name}-{key}.gguf"
     if not path.is_file():

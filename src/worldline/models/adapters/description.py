@@ -54,6 +54,8 @@ class AdapterNote(Frozen):
     """Tokens of prompt and answer together in training."""
     prompts: Literal["brief"] | None
     """Prompts it was trained with; None: the domain's own."""
+    reasons: bool = False
+    """Whether it has learned to reason before it answers."""
     licence: str
     recipe: str
     stages: tuple[str, ...]
