@@ -48,7 +48,7 @@ def gguf_adapter(adapter: StoredAdapter, base: Path, folder: Path) -> Path:
             f"adapters of {kind} models are not converted for llama.cpp",
             hint=f"known: {', '.join(_ROTARY)}; a Hugging Face folder of the base is run by Transformers, with any",
         )
-    heads = [head.get(f"{kind}.attention.{name}") for name in ("head_count", "head_count_kv")]
+    heads: list[Any] = [head.get(f"{kind}.attention.{name}") for name in ("head_count", "head_count_kv")]
     if _ROTARY[kind] and not heads[0]:
         raise ConfigError(f"{base} does not say how many heads the model has")
     key = content_id([_VERSION, adapter.sha256, kind, heads, base.stat().st_size, base.stat().st_mtime_ns])
