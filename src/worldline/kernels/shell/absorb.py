@@ -42,10 +42,13 @@ _PURE = frozenset(_PURE_WORDS.split())
 _TREE_CHANGING = re.compile(
     r"\bgit\b[^;&|\n]*\b(?:checkout|switch|restore|reset|merge|rebase|stash|pull|cherry-pick|revert|rm|mv|clean|apply|am)\b"
 )
+_PATH = re.compile(r"(?:/|(?:/[^/\n\0]+)+)\n?")
 _REMOVING = frozenset(("zip", "gzip", "bzip2", "xz", "zstd", "mv", "rm", "make", "git", "unlink", "gunzip"))
 _LONG = re.compile(
     r"^([-dlpcbs])([-rwxsStT]{9})[.+@]?\s+(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\w{3}\s+\d+\s+[\d:]+|[\d-]+\s+[\d:]+)\s(.*)$"
 )
+_LONGEST_NAME = 255
+"""Bytes of a file's name, as Linux's file systems have it."""
 _KINDS = {"-": "file", "d": "directory", "l": "symlink", "p": "fifo"}
 
 
@@ -197,7 +200,7 @@ def read_off(script: Script, reading: Reading, state: TerminalState, seen: Obser
     options = [word for word in words if word.startswith("-") and word != "-"]
     failed = bool(seen.exit_code) if seen.exit_code is not None else bool(seen.is_error)
     stdout = seen.text if seen.stdout is None else seen.stdout
-    if command.name == "pwd" and not failed and stdout.startswith("/"):
+    if command.name == "pwd" and not failed and _PATH.fullmatch(stdout):
         reading.cwd = stdout.rstrip("\n")
     elif command.name == "cd" and not failed and len(operands) <= 1 and operands != ["-"]:
         enter(reading, state, expand_path(operands[0] if operands else "~", reading.cwd, state.home), moment)
@@ -267,6 +270,8 @@ def _listed(
     if node is not None and node.kind == "file":
         return
     found = dict(_entries(lines, "l" in letters))
+    if not all(map(_possible, found)):
+        return  # something else was printed
     if not found and lines and not lines[0].startswith("total"):
         return
     if node is None:
@@ -299,6 +304,11 @@ def _entries(lines: list[str], long: bool) -> Iterator[tuple[str, str]]:
             continue
         name = match[8].partition(" -> ")[0] if match[1] == "l" else match[8]
         yield name.strip("'"), _KINDS.get(match[1], "file")
+
+
+def _possible(name: str) -> bool:
+    """Whether a file can have this name."""
+    return bool(name) and not set("/\0") & set(name) and len(encode(name, None)) <= _LONGEST_NAME
 
 
 def _add(table: Table, state: TerminalState, path: str, kind: str, moment: datetime) -> None:
