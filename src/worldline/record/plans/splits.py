@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import get_args
 
 from worldline.formats import read_trajectories
 from worldline.record.plans.vocabulary import Split
-from worldline.recordings import SPLITS, path
+from worldline.recordings import path
 
 __all__ = ["SALT", "recorded_lines", "split_of", "trivial"]
 
@@ -44,7 +45,7 @@ def recorded_lines() -> dict[str, Split]:
     """Return the command lines of the recordings that ship, trivial ones apart, each with its split."""
     return {
         command: split
-        for split in SPLITS
+        for split in get_args(Split)
         for trajectory in read_trajectories(path("terminal", split))
         for turn in trajectory.turns
         if (command := turn.action.command or "") and not trivial(command)
