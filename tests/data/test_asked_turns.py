@@ -10,7 +10,9 @@ from worldline.cli import cli
 from worldline.data.asking import asked_turns
 from worldline.data.building import BuildReport, DataOptions, build_rows
 from worldline.data.filters import drawn_turns, filtered
+from worldline.data.layout import answer_message
 from worldline.data.sets import read_rows
+from worldline.data.teaching import Teaching, TeachingOptions, taught_rows
 from worldline.domains import get_domain
 from worldline.engines import EngineOptions, EngineParts, build_engine
 from worldline.errors import ConfigError
@@ -18,7 +20,11 @@ from worldline.formats import read_trajectories, write_trajectories
 from worldline.memory import Memory
 from worldline.memory.shipped import shipped_footings, shipped_memory, shipped_memory_without
 from worldline.models.scripted import ScriptedModel
+from worldline.models.watching import WatchedModel
 from worldline.recordings import path
+from worldline.train.material import stage_rows
+from worldline.train.recipe import parse_recipe
+from worldline.train.rewards.grading import RubricGrader
 from worldline.types import Observation
 
 ANSWER = "<predicted_observation>\nmade up\n</predicted_observation>"
@@ -149,3 +155,31 @@ def test_the_command_makes_such_a_set(tmp_path, recorded):
     assert written[0] == written[1]
     refused = CliRunner().invoke(cli, ["data", "build", "cpt", *command[3:], *options, "--out", str(tmp_path / "x")])
     assert isinstance(refused.exception, ConfigError)
+
+
+@pytest.mark.parametrize("stage", ["sft", "rl"])
+def test_a_recipe_learns_from_such_rows(stage, tmp_path, recorded):
+    write_trajectories(tmp_path / "in.jsonl", recorded)
+    data = f"{{real: [], sources: [{tmp_path}/in.jsonl], pool: all, asked: grounded, turns_per_trajectory: 4}}"
+    recipe = parse_recipe(f"name: small\nmodel:\n  scratch: {{}}\ndata: {data}\n{stage}: {{}}\n")
+    expected, _ = built(recorded, stage, asked="grounded", turns_per_trajectory=4)
+    assert [row.messages for row in stage_rows(recipe, stage)] == [row.messages for row in expected]
+
+
+def test_a_teacher_answers_such_questions(recorded):
+    asked, _ = built(recorded, "rl", asked="grounded")
+    prompts = {row.messages[-1].content: row for row in asked}
+    worlds = {source.id: source.world for source in recorded}
+
+    def answer(messages):
+        row = prompts[messages[-1]["content"]]
+        truth = Observation.model_validate(row.truth)
+        return f"<think>\nI think so.\n</think>\n{answer_message(truth, worlds[row.trajectory]).content}"
+
+    teaching = Teaching(WatchedModel(ScriptedModel(answer)), RubricGrader(), TeachingOptions(rollouts=1))
+    options, report = DataOptions(stage="sft", pool="all", asked="grounded"), BuildReport()
+    rows = list(taught_rows(recorded, options, report, teaching))
+    assert len(rows) == len(asked) > 1 and report.asked == {"grounded": len(rows)} and report.unsure["mcp"]
+    for row, question in zip(rows, asked, strict=True):
+        assert row.messages[:-1] == question.messages and row.messages[-1].reasoning == "I think so."
+        assert row.extra["teaching"] and row.extra["guess_exact"] is question.extra["guess_exact"]

@@ -22,7 +22,7 @@ def conversation(
     The last turn is asked and answered as a model by itself is asked later, with the instruction and what the prompt
     tells of the world there. By the brief prompt every turn is asked so: its questions alone show what files hold, and
     an answer that cannot be known would teach to invent. What a grounded engine adds to its questions (state, guess,
-    evidence) is in no row.
+    evidence) is in no row of CPT.
 
     Args:
         trajectory: All of its turns are shown.

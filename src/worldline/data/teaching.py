@@ -185,7 +185,8 @@ def taught_rows(
         raise ConfigError(
             "answers of a teacher are simulated", hint="give --allow-simulated, or keep the true observations"
         )
-    asked = BuildReport(left_out=report.left_out, dropped_turns=report.dropped_turns)
+    shared = {name: getattr(report, name) for name in ("left_out", "dropped_turns", "unsure", "guessed")}
+    asked = BuildReport(**shared)
     asking = options.model_copy(update={"stage": "rl", "max_characters": None})
     prompts = build_rows(trajectories, asking, asked, benchmarks=benchmarks)
     with asyncio.Runner() as runner:
