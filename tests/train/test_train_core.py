@@ -4,21 +4,18 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from train_tokens import FakeTokens, chat
+from train_tokens import chat
 
 from worldline.cli import cli
 from worldline.data.sets import write_rows
 from worldline.errors import ConfigError
-from worldline.models.base import ModelAnswer
 from worldline.train.ablation import CELLS, CellScore, run_ablation, summed
 from worldline.train.card import model_card
-from worldline.train.evaluation import FittedModel
 from worldline.train.guarding import COMPLETE, CURVE, last_checkpoint, read_curve
 from worldline.train.material import held_out_rows, observed_only, stage_rows
 from worldline.train.recipe import parse_recipe
 from worldline.train.stage import RESULT, StageResult, read_result, run_stage
-from worldline.train.tokens import Encoder
-from worldline.types import Source, Usage
+from worldline.types import Source
 
 SMALL = "name: small\nmodel:\n  scratch: {hidden: 32}\ncontext: 512\n"
 
@@ -182,28 +179,6 @@ def test_an_ablation_goes_on_only_with_its_own_recipe(tmp_path):
     (tmp_path / "ablation.json").write_text(json.dumps({"name": "other"}))
     with pytest.raises(ConfigError, match="ablation of another recipe"):
         run_ablation(parse_recipe(text), tmp_path, [0], cells=CELLS[:2])
-
-
-async def test_prompts_are_fitted_as_in_training():
-    asked = []
-
-    class Model:
-        name = "m"
-
-        async def complete(self, messages, sampling=None):
-            asked.append([m["content"] for m in messages])
-            return ModelAnswer("x", None, "stop", Usage(), "m")
-
-        async def aclose(self):
-            asked.append("closed")
-
-    model = FittedModel(Model(), Encoder(FakeTokens(), 120))
-    turns = [("user", "q0"), ("assistant", "a" * 40), ("user", "q1"), ("assistant", "b" * 40), ("user", "q2")]
-    messages = [{"role": role, "content": text} for role, text in [("system", "sys"), *turns]]
-    await model.complete(messages)
-    await model.complete([messages[0], {"role": "user", "content": "z" * 200}])
-    await model.aclose()
-    assert asked == [["sys", "q1", "b" * 40, "q2"], ["sys", "z" * 200], "closed"]
 
 
 @pytest.mark.parametrize(

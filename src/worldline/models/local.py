@@ -47,8 +47,8 @@ class LocalModel:
         stored: The model.
         name: What tables call it; default the model's own name.
         threads: Threads to compute with; default :func:`default_threads`.
-        context: Tokens of prompt and answer together; default what the model was made for, or its adapter was trained
-            with, at most 16384.
+        context: Tokens of prompt and answer together; default what the model was made for, or was trained with, at
+            most 16384.
         sampling: Default sampling; what is not set there is greedy, 512 tokens, seed 0.
         begin: Where the last message asks for an answer between `<predicted_observation>` tags, begin the answer with
             the opening tag and the words that earlier observations begin with, and end it at the closing tag: small
@@ -67,10 +67,10 @@ class LocalModel:
     ) -> None:
         self.stored = stored
         self.name = name or stored.name
-        self._note = stored.adapter.note if stored.adapter is not None else None
+        self._note = stored.note
         made_for = min(stored.context or 4096, _CONTEXT_LIMIT)
         self.context_length = context or min(made_for, self._note.context if self._note else made_for)
-        # an answer to a prompt that just fits into what an adapter was trained with may go beyond it
+        # an answer to a prompt that just fits into what it was trained with may go beyond it
         self._room = context or min(made_for, 2 * self.context_length)
         self.threads = threads or default_threads()
         self._sampling = merge_sampling(_DEFAULT_SAMPLING, sampling)
@@ -91,7 +91,7 @@ class LocalModel:
         return {"local": stored.format, "weights": weights, **adapter, **how}
 
     def trained_prompts(self, domain: str) -> Path | None:
-        """The prompts that an adapter was trained with, if it was trained on the domain; None where nothing says so."""
+        """The prompts that it was trained with, if it was trained on the domain; None where nothing says so."""
         note = self._note
         return Path(note.prompts) if note is not None and note.prompts and domain in note.domains else None
 
@@ -142,7 +142,7 @@ class LocalModel:
         return self._backend.write(messages, sampling, stop)
 
     def _fitted(self, backend: Backend, messages: Sequence[Message], sampling: Sampling) -> Sequence[Message]:
-        """Leave out the earliest turns that do not fit, as is done with the rows that an adapter is trained on."""
+        """Leave out the earliest turns that do not fit, as is done with the rows that a model is trained on."""
         answer = min(sampling.max_tokens or self.context_length, self.context_length // _ANSWER_PART)
         head = int(bool(messages) and messages[0]["role"] == "system")
         while len(messages) - head > 2 and backend.count(messages) > self.context_length - answer:

@@ -21,6 +21,7 @@ from worldline.models.adapters import StoredAdapter, describe_adapter, find_adap
 from worldline.models.catalog import CATALOG, DEFAULT_MODEL
 from worldline.models.gguf import is_gguf, read_head
 from worldline.models.hashing import sha256_of, sha256_of_folder
+from worldline.models.trained import TrainedNote, read_note
 from worldline.types import Frozen
 
 __all__ = [
@@ -59,6 +60,13 @@ class StoredModel(Frozen):
     title: str = ""
     adapter: StoredAdapter | None = None
     """What is added to the weights."""
+    trained: TrainedNote | None = None
+    """How it was trained, where its folder says so."""
+
+    @property
+    def note(self) -> TrainedNote | None:
+        """How it was trained last, where something says so."""
+        return self.adapter.note if self.adapter is not None else self.trained
 
 
 def model_folder() -> Path:
@@ -221,6 +229,7 @@ def _describe_folder(path: Path, name: str | None) -> StoredModel:
         size=sum(file.stat().st_size for file in weights),
         licence=stated[1] if stated else "not stated in the folder",
         context=min((number for number in contexts if number is not None), default=None),
+        trained=read_note(path),
     )
 
 

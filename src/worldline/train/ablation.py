@@ -11,6 +11,7 @@ from worldline.bench.metrics import Interval, rate_interval
 from worldline.bench.suite import Suite
 from worldline.data.rows import Stage
 from worldline.errors import ConfigError, StorageError, boundary, require_extra
+from worldline.models.trained import write_note
 from worldline.train.evaluation import evaluate_folder, figures, held_out_suite
 from worldline.train.guarding import Watch
 from worldline.train.pretrained import load_model, load_tokenizer, save_model
@@ -196,6 +197,7 @@ def _base(recipe: Recipe, folder: Path, seed: int) -> None:
     if recipe.threads is not None:
         require_extra("torch", "train").set_num_threads(recipe.threads)
     save_model(load_model(recipe, tokenizer, None, seed), tokenizer, folder / MODEL)
+    write_note(recipe.note((recipe.evaluation.domain,)), folder / MODEL)
     with boundary(StorageError, f"writing {folder}", OSError):
         (folder / "complete").write_text("", encoding="utf-8")
 

@@ -16,10 +16,11 @@ import yaml
 
 from worldline import __version__
 from worldline.errors import ConfigError, StorageError, boundary
-from worldline.models.adapters.description import CARD, NOTE, WEIGHTS, AdapterNote, describe_adapter
+from worldline.models.adapters.description import CARD, WEIGHTS, AdapterNote, describe_adapter
 from worldline.models.adapters.weights import LoraWeights, joined, read_weights, thinned, write_weights
 from worldline.models.hashing import sha256_of
 from worldline.models.store import StoredModel, describe, find_model, weights_sha256
+from worldline.models.trained import read_note, write_note
 from worldline.train.agreement import Agreement, agreement
 from worldline.train.card import model_card
 from worldline.train.recipe import Recipe
@@ -140,7 +141,7 @@ def make_adapter(
             write_weights(weights, partial, came.base_name)
             note = _note(came, name, licence, partial / WEIGHTS)
             checked = _check(came, partial, prompts, tolerance) if prompts else None
-            (partial / NOTE).write_text(note.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            write_note(note, partial)
             (partial / CARD).write_text(_card(came, note, weights, partial, checked), encoding="utf-8")
             if out.is_dir():
                 out.rmdir()
@@ -193,21 +194,21 @@ def _note(came: Lineage, name: str, licence: str | None, weights: Path) -> Adapt
     chosen = licence or recipe.licence or base.licence
     if not _LICENCE.fullmatch(chosen):
         raise ConfigError(f"the base's licence is {chosen!r}", hint="name the adapter's: --licence apache-2.0")
-    brief = recipe.data.prompts == Path("brief")
-    if recipe.data.prompts is not None and not brief:
+    if recipe.data.prompts not in (None, Path("brief")):
         raise ConfigError(
             f"{came.folders[-1]} was trained with prompts of its own, which an adapter cannot name",
             hint="train it with `prompts: brief`, or with the domain's own",
         )
+    told = read_note(came.folders[-1] / MODEL) or recipe.note(name.partition("/")[0] for name in recipe.data.real)
     return AdapterNote(
         name=name,
         base=came.base_name,
         base_sha256=weights_sha256(base),
         base_title=base.title,
         weights_sha256=sha256_of(weights),
-        domains=recipe.data.real,
-        context=recipe.context,
-        prompts="brief" if brief else None,
+        domains=told.domains,
+        context=told.context,
+        prompts=told.prompts,
         reasons=recipe.reasoning and any(result.stage == "sft" for result in came.results),
         licence=chosen.lower(),
         recipe=recipe.name,

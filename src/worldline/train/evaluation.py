@@ -1,59 +1,21 @@
-"""Measuring what was trained: held-out turns, asked through the same path as `worldline bench real --engine model`.
-
-One thing is done here that the bench leaves to estimates: how much of a history fits. Training fitted rows by the
-model's own tokenizer, and a model over bytes takes three times the tokens that are estimated, so prompts are fitted
-here as rows are there.
-"""
+"""Measuring what was trained: held-out turns, asked through the same path as `worldline bench real --engine model`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from worldline.bench.metrics import BenchRow, TurnScore
 from worldline.bench.suite import Suite, load_suite, measure
-from worldline.data.rows import TrainingMessage
 from worldline.engines import EngineOptions, EngineParts
 from worldline.memory.shipped import shipped_memory
-from worldline.models.base import ChatModel, Message, ModelAnswer, Sampling
+from worldline.models.base import Sampling
 from worldline.models.local import LocalModel
 from worldline.models.store import describe
-from worldline.train.pretrained import HuggingFaceTokens, load_tokenizer
 from worldline.train.recipe import Recipe
-from worldline.train.tokens import Encoder
 from worldline.types import JsonDict, Trajectory
 
-__all__ = ["FittedModel", "evaluate_folder", "figures", "held_out_suite"]
-
-
-class FittedModel:
-    """A chat model that is asked with as many of the latest turns as fit, whole, as rows were in training.
-
-    Args:
-        inner: The model.
-        encoder: Of its tokenizer, for as many tokens as a prompt may have.
-        prompts: What it was trained with, if not the domain's own.
-    """
-
-    def __init__(self, inner: ChatModel, encoder: Encoder, prompts: Path | None = None) -> None:
-        self._inner = inner
-        self._encoder = encoder
-        self._prompts = prompts
-        self.name = inner.name
-
-    def trained_prompts(self, domain: str) -> Path | None:
-        """The prompts that it was trained with."""
-        return self._prompts
-
-    async def complete(self, messages: Sequence[Message], sampling: Sampling | None = None) -> ModelAnswer:
-        """Answer a conversation (see :class:`worldline.models.base.ChatModel`)."""
-        asked = tuple(TrainingMessage(role=m["role"], content=m["content"]) for m in messages)
-        kept = self._encoder.fitted_prompt(asked) or asked
-        return await self._inner.complete([Message(role=m.role, content=m.content) for m in kept], sampling)
-
-    async def aclose(self) -> None:
-        """Free the weights."""
-        await self._inner.aclose()
+__all__ = ["evaluate_folder", "figures", "held_out_suite"]
 
 
 def held_out_suite(recipe: Recipe) -> Suite:
@@ -91,9 +53,10 @@ def evaluate_folder(
     suite = suite or held_out_suite(recipe)
     memory = shipped_memory(how.domain)
     sampling = Sampling(temperature=0.0, seed=0, max_tokens=how.max_tokens)
-    tokens = HuggingFaceTokens(load_tokenizer(recipe, folder))
-    inner = LocalModel(describe(folder), threads=recipe.threads, context=recipe.context)
-    model = FittedModel(inner, Encoder(tokens, max(1, recipe.context - how.max_tokens)), recipe.data.prompts)
+    stored = describe(folder)
+    if stored.trained is None:
+        stored = stored.model_copy(update={"trained": recipe.note((how.domain,))})
+    model = LocalModel(stored, threads=recipe.threads)
     parts = EngineParts(model=model, memory=memory, prompts=recipe.data.prompts, sampling=sampling)
     rows, scores = measure(
         suite,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from worldline.data.rows import Asked, Stage
 from worldline.errors import ConfigError, FormatError, boundary, unknown_name
+from worldline.models.trained import TrainedNote
 from worldline.train.rewards.mixing import RewardOptions
 from worldline.types import Frozen, JsonDict
 from worldline.worlds.marked_yaml import Key, MarkedYaml, MarkedYamlError, parse_marked
@@ -234,6 +236,16 @@ class Recipe(Frozen):
         if found is None:
             raise ConfigError(f"the recipe {self.name} has no stage {stage}", hint=f"add a key {stage}:")
         return found
+
+    def note(self, domains: Iterable[str], *, reasons: bool = False) -> TrainedNote:
+        """Return what a model that was trained so says of it.
+
+        Args:
+            domains: What it was trained on.
+            reasons: Whether it has learned to reason.
+        """
+        brief: Literal["brief"] | None = "brief" if self.data.prompts == Path("brief") else None
+        return TrainedNote(domains=tuple(sorted(set(domains))), context=self.context, prompts=brief, reasons=reasons)
 
     def as_record(self) -> JsonDict:
         """Return the recipe as plain data."""

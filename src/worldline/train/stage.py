@@ -19,6 +19,7 @@ from typing import Any
 from worldline import __version__
 from worldline.data.rows import Stage, TrainingRow
 from worldline.errors import ConfigError, StorageError, boundary, require_extra
+from worldline.models.trained import read_note, write_note
 from worldline.train.guarding import NotFiniteError, Watch, last_checkpoint, read_curve
 from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model, with_lora
 from worldline.train.recipe import ASIDE, Recipe, same_run
@@ -184,7 +185,11 @@ def run_stage(
     if first:
         # who asks the model later fits prompts to what it was trained with
         tokenizer.model_max_length = recipe.context
-        save_model(model, tokenizer, out / MODEL, reasoning=stage == "sft" and recipe.reasoning)
+        reasons = stage == "sft" and recipe.reasoning
+        save_model(model, tokenizer, out / MODEL, reasoning=reasons)
+        before = read_note(start) if start is not None else None
+        domains = {row.domain for row in rows}.union(before.domains if before is not None else ())
+        write_note(recipe.note(domains, reasons=reasons), out / MODEL)
         _write(out / RESULT, result.model_dump(mode="json"))
     return result
 

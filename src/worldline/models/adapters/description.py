@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
 
 from worldline.errors import ConfigError, StorageError, boundary, unknown_name
 from worldline.models.hashing import sha256_of
+from worldline.models.trained import NOTE, TrainedNote
 from worldline.types import Frozen, JsonDict
 
 __all__ = [
@@ -33,13 +33,12 @@ __all__ = [
 
 ADAPTER_LIMIT = 5_000_000
 """Bytes that the weights of an adapter may have which ships with the package."""
-CONFIG, WEIGHTS, NOTE, CARD = "adapter_config.json", "adapter_model.safetensors", "worldline.json", "README.md"
+CONFIG, WEIGHTS, CARD = "adapter_config.json", "adapter_model.safetensors", "README.md"
 
 
-class AdapterNote(Frozen):
+class AdapterNote(TrainedNote):
     """What `worldline.json` says: which base the adapter belongs to, and how the two want to be asked."""
 
-    schema_version: Literal[1] = 1
     name: str
     base: str
     """Name of the base model, as `--model local:NAME` finds it."""
@@ -48,14 +47,6 @@ class AdapterNote(Frozen):
     base_title: str = ""
     weights_sha256: str
     """Of `adapter_model.safetensors`."""
-    domains: tuple[str, ...]
-    """What it was trained on."""
-    context: int
-    """Tokens of prompt and answer together in training."""
-    prompts: Literal["brief"] | None
-    """Prompts it was trained with; None: the domain's own."""
-    reasons: bool = False
-    """Whether it has learned to reason before it answers."""
     licence: str
     recipe: str
     stages: tuple[str, ...]
