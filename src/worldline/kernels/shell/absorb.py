@@ -42,7 +42,7 @@ _PURE = frozenset(_PURE_WORDS.split())
 _TREE_CHANGING = re.compile(
     r"\bgit\b[^;&|\n]*\b(?:checkout|switch|restore|reset|merge|rebase|stash|pull|cherry-pick|revert|rm|mv|clean|apply|am)\b"
 )
-_PATH = re.compile(r"(?:/|(?:/[^/\n\0]+)+)\n?")
+_PATH = re.compile(r"(?:/|(?:/[^/\x00-\x1f\x7f]+)+)\n?")
 _REMOVING = frozenset(("zip", "gzip", "bzip2", "xz", "zstd", "mv", "rm", "make", "git", "unlink", "gunzip"))
 _LONG = re.compile(
     r"^([-dlpcbs])([-rwxsStT]{9})[.+@]?\s+(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\w{3}\s+\d+\s+[\d:]+|[\d-]+\s+[\d:]+)\s(.*)$"
@@ -307,8 +307,8 @@ def _entries(lines: list[str], long: bool) -> Iterator[tuple[str, str]]:
 
 
 def _possible(name: str) -> bool:
-    """Whether a file can have this name."""
-    return bool(name) and not set("/\0") & set(name) and len(encode(name, None)) <= _LONGEST_NAME
+    """Whether a file can have this name; control characters would have been quoted for a terminal."""
+    return name.isprintable() and name != "" and "/" not in name and len(encode(name, None)) <= _LONGEST_NAME
 
 
 def _add(table: Table, state: TerminalState, path: str, kind: str, moment: datetime) -> None:

@@ -153,7 +153,8 @@ class Machine:
         gone = [path for path in old.nodes if path not in new.nodes or new.nodes[path].kind != old.nodes[path].kind]
         for path in sorted(gone, reverse=True):
             if _held(path):
-                self.vfs.remove(path)
+                with contextlib.suppress(RuntimeError):  # the library took neither its name nor its content
+                    self.vfs.remove(path)
                 self.stamps.pop(path, None)
         touched = []
         for path, node in sorted(new.nodes.items()):
