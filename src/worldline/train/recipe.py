@@ -136,6 +136,8 @@ class RlRecipe(AnyStageRecipe):
     beta: Annotated[float, Field(ge=0)] = 0.0
     """Weight of the divergence from the starting model; 0 needs no second model."""
     temperature: Annotated[float, Field(gt=0)] = 1.0
+    every: _Count | None = None
+    """Steps between measurements of the reward on held-out prompts; None: as `evaluation` says."""
     answer: Annotated[int, Field(ge=8)] = 256
     """Longest answer in tokens; the prompt gets the rest of the context."""
     reward: RewardOptions = RewardOptions()
@@ -246,6 +248,11 @@ class Recipe(Frozen):
         """
         brief: Literal["brief"] | None = "brief" if self.data.prompts == Path("brief") else None
         return TrainedNote(domains=tuple(sorted(set(domains))), context=self.context, prompts=brief, reasons=reasons)
+
+    def measured_every(self, stage: Stage) -> int | None:
+        """Steps between measurements on held-out rows; None where nothing is measured."""
+        own = self.rl.every if stage == "rl" and self.rl is not None else None
+        return own or self.evaluation.every
 
     def as_record(self) -> JsonDict:
         """Return the recipe as plain data."""

@@ -67,7 +67,7 @@ def train_stage(
         out,
         stage_rows(recipe, stage, seed, mask=mask),
         (lambda run: rl_trainer(run, reward)) if stage == "rl" else tuning_trainer,
-        held_out=held_out_rows(recipe, stage) if recipe.evaluation.every else [],
+        held_out=held_out_rows(recipe, stage) if recipe.measured_every(stage) else [],
         start=_model_folder(start),
         resume=resume,
         seed=seed,

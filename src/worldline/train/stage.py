@@ -91,7 +91,7 @@ class Run:
     def arguments(self) -> dict[str, Any]:
         """Arguments that all trainers have in common."""
         how, torch = self.recipe.stage(self.stage), require_extra("torch", "train")
-        optimiser, every = how.optimiser, self.recipe.evaluation.every
+        optimiser, every = how.optimiser, self.recipe.measured_every(self.stage)
         measured = bool(self.held_out) and every is not None
         return {
             "output_dir": str(self.out / _CHECKPOINTS),
