@@ -11,7 +11,11 @@ from worldline.types import Action, Observation, Turn, WorldSpec
 
 WORLD = WorldSpec(domain="terminal", initial_state={"files": {"/home/user/a.txt": "x\n", "/home/user/d/b.txt": "y\n"}})
 COMMANDS = ("ls", "ls -a", "ls -la d", "pwd", "cat a.txt", "cat new/c", "cd d", "cd /no/where")
-LISTED = st.lists(st.one_of(st.text(max_size=20), st.sampled_from(["/", "..", "d/b.txt", "//x", "a.txt", "n" * 300, "a\tb", "\x1b[0m"])))
+LISTED = st.lists(
+    st.one_of(
+        st.text(max_size=20), st.sampled_from(["/", "..", "d/b.txt", "//x", "a.txt", "n" * 300, "a\tb", "\x1b[0m"])
+    )
+)
 
 
 def turn(command: str, text: str, status: int = 0) -> Turn:
@@ -24,7 +28,9 @@ def follow(kernel: ShellKernel, told: Turn) -> None:
     kernel.absorb(told)
 
 
-@pytest.mark.parametrize("text", ["      4 /bin/sh\n", "/\n", "a\0b\n", "a\tb\n", "\u202ea\n", "/etc\n", "n" * 300 + "\n", "d/b.txt/c\n"])
+@pytest.mark.parametrize(
+    "text", ["      4 /bin/sh\n", "/\n", "a\0b\n", "a\tb\n", "\u202ea\n", "/etc\n", "n" * 300 + "\n", "d/b.txt/c\n"]
+)
 def test_a_listing_of_impossible_names_is_no_listing(text: str) -> None:
     kernel = ShellKernel(WORLD)
     follow(kernel, turn("ls", text))
