@@ -37,6 +37,15 @@ def test_what_is_not_known_is_not_told(name):
     assert get_domain(name).messages(WorldSpec(domain=name), [], Action(name="nothing"))[0] != chat[0]
 
 
+def test_where_nothing_tells_the_present_state_the_declared_one_is_told():
+    world = WorldSpec(domain="database", initial_state={"engine": "sqlite", "script": "CREATE TABLE t (a)"})
+    domain, action = get_domain("database", Path("brief")), Action(name="list_tables")
+    alone = domain.messages(world, [], action)[-1]["content"]
+    assert "State at the start:" in alone and "CREATE TABLE t (a)" in alone
+    told = domain.messages(world, [], action, notes={"state": '{"tables": {}}'})[-1]["content"]
+    assert "Known state:" in told and "CREATE TABLE" not in told
+
+
 def test_the_tool_that_is_called_is_described():
     chat = get_domain("database", Path("brief")).messages(WorldSpec(domain="database"), [], Action(name="list_tables"))
     assert "list_tables: List the names of all tables and views." in chat[-1]["content"]

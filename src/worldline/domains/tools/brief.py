@@ -14,7 +14,7 @@ from typing import Any
 
 from worldline.domains.answers import CLOSE_TAG, OPEN_TAG, shield, tagged
 from worldline.domains.templating import message, render, template_environment
-from worldline.types import Action, Turn
+from worldline.types import Action, Turn, WorldSpec
 
 __all__ = ["FOLDER", "messages"]
 
@@ -28,11 +28,18 @@ _DESCRIPTION, _STATE, _LEAF, _GUESS = 200, 800, 240, 800
 
 
 def messages(
-    turns: Sequence[Turn], action: Action, *, description: str, notes: Mapping[str, str], package: str
+    world: WorldSpec,
+    turns: Sequence[Turn],
+    action: Action,
+    *,
+    description: str,
+    notes: Mapping[str, str],
+    package: str,
 ) -> list[dict[str, str]]:
     """Lay out the chat.
 
     Args:
+        world: Its declared state is told where nothing tells the present one.
         turns: Examples, then the last turns of the session.
         action: The call to answer.
         description: What its tool does.
@@ -49,12 +56,15 @@ def messages(
         shown = _cut(shield(turn.observation.text), _OBSERVATION)
         chat.append(message("assistant", tagged(f"{shown}\n" if shown else "")))
     call = action.render()
+    known = notes.get("state", "")
+    declared = json.dumps(world.initial_state, ensure_ascii=False) if world.initial_state else ""
     values = {
         "open_tag": OPEN_TAG,
         "close_tag": CLOSE_TAG,
         "tool": action.name,
         "description": _cut(" ".join(description.split()), _DESCRIPTION),
-        "state": _concerning(call, notes.get("state", ""), _STATE),
+        "state": _concerning(call, known or declared, _STATE),
+        "known": bool(known),
         "guess": _cut(notes.get("guess", ""), _GUESS),
         "call": call,
     }

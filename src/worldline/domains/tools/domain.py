@@ -146,7 +146,7 @@ class ToolDomain:
         if self.brief:
             tools = {tool["name"]: tool["description"] for tool in self._context(world)["tools"]}
             told = tools.get(action.name, "")
-            return brief_messages(history, action, description=told, notes=notes or {}, package=self.package)
+            return brief_messages(world, history, action, description=told, notes=notes or {}, package=self.package)
         environment = template_environment((self.package, "worldline.domains.tools", "worldline.domains"), self.prompts)
         chat = [message("system", render(environment, "system.j2", self._context(world)))]
         for number, turn in enumerate(history, first_turn):
