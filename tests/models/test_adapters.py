@@ -27,13 +27,7 @@ from worldline.models.catalog import CATALOG
 from worldline.models.hashing import sha256_of
 from worldline.models.store import add_model, find_model, stored_models
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("WORLDLINE_MODEL_DIR", str(tmp_path / "models"))
-    monkeypatch.delenv("WORLDLINE_MODELS", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture

@@ -12,13 +12,7 @@ from worldline.models.catalog import CATALOG, DEFAULT_MODEL
 from worldline.models.gguf import is_gguf, read_head
 from worldline.models.store import add_model, describe, find_model, stored_models
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("WORLDLINE_MODEL_DIR", str(tmp_path / "models"))
-    monkeypatch.delenv("WORLDLINE_MODELS", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def hugging_face(path: Path, config: str = '{"max_position_embeddings": 2048}') -> Path:

@@ -24,12 +24,12 @@ from worldline.models.trained import read_note, write_note
 from worldline.train.agreement import Agreement, agreement
 from worldline.train.card import model_card
 from worldline.train.recipe import Recipe
-from worldline.train.stage import MODEL, StageResult, read_result
+from worldline.train.stage import MODEL, RECIPE, StageResult, read_result
 from worldline.types import JsonDict
 
 __all__ = ["Lineage", "MadeAdapter", "lineage", "make_adapter"]
 
-_RECIPE, _ADAPTER = "recipe.json", "adapter"
+_ADAPTER = "adapter"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _HEAD = re.compile(r"\A---\n(.*?)\n---\n+", re.DOTALL)
@@ -153,7 +153,7 @@ def make_adapter(
 
 def _run_of(folder: Path) -> Path | None:
     for place in (folder, folder.parent) if folder.name == MODEL else (folder,):
-        if (place / _RECIPE).is_file():
+        if (place / RECIPE).is_file():
             return place
     return None
 
@@ -178,14 +178,14 @@ def _result(run: Path) -> StageResult:
 
 
 def _record(run: Path) -> JsonDict:
-    path = run / _RECIPE
+    path = run / RECIPE
     with boundary(ConfigError, f"reading {path}", OSError, ValueError):
         found: JsonDict = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
 def _recipe(record: JsonDict, run: Path) -> Recipe:
-    with boundary(ConfigError, f"reading {run / _RECIPE}", ValueError):
+    with boundary(ConfigError, f"reading {run / RECIPE}", ValueError):
         return Recipe.model_validate({key: value for key, value in record.items() if key in Recipe.model_fields})
 
 
