@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -27,6 +27,7 @@ from worldline.kernels.tools.collections.expressions import (
 )
 from worldline.kernels.tools.collections.machine import Machine
 from worldline.kernels.tools.collections.operations import Call, Outcome, key_of, operate
+from worldline.kernels.tools.collections.refused import refused_again
 from worldline.kernels.tools.collections.seen import Seen, declared_words, words_in, words_of_answer
 from worldline.kernels.tools.collections.state import State, read_key
 from worldline.kernels.tools.collections.stores import Key, StoreView, as_key
@@ -34,7 +35,7 @@ from worldline.types import JsonDict, Observation, ToolSpec, WorldSpec
 
 __all__ = ["CollectionServer", "collection_server", "style_text"]
 
-_VERSION = 2
+_VERSION = 3
 _DESCRIBED = 20
 """Records of a store that a description shows."""
 _STRONG = 8
@@ -59,6 +60,14 @@ def collection_server(world: WorldSpec) -> CollectionServer | None:
     return CollectionServer(CollectionsSpec.model_validate(declared), world.tools)
 
 
+class _Latest(NamedTuple):
+    """What a tool answered last."""
+
+    text: str
+    error: bool
+    arguments: Arguments
+
+
 class CollectionServer:
     """Satisfies :class:`worldline.kernels.tools.base.ServerKernel`.
 
@@ -74,7 +83,7 @@ class CollectionServer:
         self._spec = spec
         self._tools = {tool.name: tool for tool in tools}
         self._state = State.of(spec)
-        self._latest: Mapping[str, tuple[str, bool]] = {}
+        self._latest: Mapping[str, _Latest] = {}
         self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
         for tool, rule in spec.tools.items():
             _check_names(tool, rule, spec)
@@ -149,7 +158,7 @@ class CollectionServer:
 
     def _note(self, tool: str, arguments: Arguments, text: str, error: bool) -> None:
         """Remember an answer, and what was seen in it."""
-        self._latest = {**self._latest, tool: (text, error)}
+        self._latest = {**self._latest, tool: _Latest(text, error, dict(arguments))}
         if self._remembers and not error:
             self._state = self._state.with_seen([*words_in(dict(arguments)), *words_of_answer(text)])
 
@@ -191,7 +200,7 @@ class CollectionServer:
     def dump(self) -> JsonDict:
         """Write down what changed since the start."""
         machine = self._machine.dump() if self._machine is not None else None
-        latest = {tool: [text, error] for tool, (text, error) in self._latest.items()}
+        latest = {tool: list(said) for tool, said in self._latest.items()}
         return {"version": _VERSION, "state": self._state.dump(), "latest": latest, "machine": machine}
 
     def load(self, data: JsonDict) -> None:
@@ -206,7 +215,10 @@ class CollectionServer:
             self._state = State.of(self._spec).loaded(data["state"])
             if self._machine is not None:
                 self._machine.load(data["machine"])
-            self._latest = {str(tool): (str(text), bool(error)) for tool, (text, error) in data["latest"].items()}
+            self._latest = {
+                str(tool): _Latest(str(text), bool(error), dict(arguments))
+                for tool, (text, error, arguments) in data["latest"].items()
+            }
         except (KeyError, ValueError, TypeError, AttributeError, ValidationError) as exc:
             raise KernelError("damaged state of a collection world") from exc
 
@@ -324,9 +336,10 @@ class CollectionServer:
         if unchanged is not None:
             return unchanged
         if tool in self._latest:
-            text, error = self._latest[tool]
-            if not error or self._state.still_refused(tool, arguments, text):
-                return Observation.from_text(text, is_error=error)
+            last = self._latest[tool]
+            text = refused_again(last.text, last.arguments, arguments) if last.error else last.text
+            if text is not None:
+                return Observation.from_text(text, is_error=last.error)
         if rule.otherwise is not None:
             return Observation.from_text(rule.otherwise.answer, is_error=rule.otherwise.error)
         found = next((read for read in self._spec.reads if read.tool == tool and not read.error), None)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -69,25 +67,6 @@ class State:
         """Return the state after more was seen."""
         more = self.seen.union(words)
         return self if len(more) == len(self.seen) else replace(self, seen=more)
-
-    def still_refused(self, tool: str, arguments: Mapping[str, Any], text: str) -> bool:
-        """Whether a refusal may come again for other arguments: all that it may be about is as it was.
-
-        It is about the values that stand in it; where there are none, about the arguments whose value shares a word
-        with it, or else whose name does.
-        """
-        refused = [key[1] for key, said in self.refusals.items() if key[0] == tool and said == text]
-        if not refused:
-            return True
-        before = list(_leaves(json.loads(refused[-1])))
-        given = {value for _, value in _leaves(dict(arguments))}
-        named = {
-            value for _, value in before if len(value) > 1 and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text)
-        }
-        words = _words(text)
-        about = named or {value for _, value in before if words & _words(value)}
-        about = about or {value for name, value in before if words & _words(name)}
-        return about <= given
 
     def after_change(self) -> State:
         """Return the state after something may have changed: what was refused may be so no more."""
@@ -156,23 +135,3 @@ class State:
         seen = frozenset(str(word) for word in data["seen"])
         calls = int(data["calls"])
         return replace(self, stores=stores, reads=reads, calls=calls, made=made, refusals=refusals, seen=seen)
-
-
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """The texts and numbers in arguments, with the name each stands under."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _leaves(inner, str(key))
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _leaves(inner, name)
-    elif value is not None and not isinstance(value, bool):
-        yield name, str(value)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[a-z]{4,}", text.lower()))
-
-
-def _stands_in(value: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
