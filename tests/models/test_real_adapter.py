@@ -1,12 +1,11 @@
 """An adapter on SmolLM2: llama.cpp with the converted file computes what Transformers does with the merged weights."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from real_server import server_python
+from real_home import PYTHON, environment, home_with_model, worldline
 
 from worldline.models.adapters import AdapterNote, shipped_adapters
 from worldline.models.adapters.description import NOTE, WEIGHTS
@@ -15,8 +14,6 @@ from worldline.models.hashing import sha256_of
 
 pytestmark = pytest.mark.full
 
-SOURCE = Path(__file__).parents[2] / "src"
-PYTHON = server_python()
 _COMPARE = """
 import json, sys
 from pathlib import Path
@@ -84,30 +81,9 @@ for command in ("ls -l", "cat /etc/hostname", "seq 1 4 | tac", "mkdir /tmp/a && 
 """
 
 
-def environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WORLDLINE_")}
-    more = {"HOME": str(home), "PYTHONPATH": str(SOURCE), "WORLDLINE_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    return {**kept, **more, "WORLDLINE_MODEL_DIR": os.environ.get("WORLDLINE_MODEL_DIR", str(home / "models"))}
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    check = "import worldline, llama_cpp, torch, transformers, gguf, safetensors"
-    found = subprocess.run([PYTHON, "-c", check], env=environment(folder), capture_output=True, text=True, check=False)
-    if found.returncode:
-        pytest.skip(f"{PYTHON} cannot run both libraries: {found.stderr.strip().splitlines()[-1:]}")
-    got = worldline(folder, "models", "get", "smollm2")
-    if got.returncode:
-        pytest.skip(f"the weights cannot be fetched here: {got.stderr}")
-    return folder
-
-
-def worldline(home: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PYTHON, "-m", "worldline", *arguments],
-        input=stdin, capture_output=True, text=True, env=environment(home), cwd=home, timeout=900, check=False,
-    )  # fmt: skip
+    return home_with_model(tmp_path_factory, "llama_cpp", "torch", "transformers", "gguf", "safetensors")
 
 
 def compared(home: Path, adapter: str) -> list[dict[str, float]]:

@@ -4,7 +4,6 @@ What it writes is poor, so the checks are about form, origin, cost and failure, 
 """
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -14,12 +13,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from real_server import server_python
+from real_home import PYTHON, environment, home_with_model, worldline
 
 pytestmark = pytest.mark.full
 
-SOURCE = Path(__file__).parents[2] / "src"
-PYTHON = server_python()
 _BOTH = """
 import asyncio, sys, threading
 from pathlib import Path
@@ -42,30 +39,9 @@ for backend in (LlamaBackend(stored.path, threads=1, context=512), TransformersB
 """
 
 
-def environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WORLDLINE_")}
-    more = {"HOME": str(home), "PYTHONPATH": str(SOURCE), "WORLDLINE_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    return {**kept, **more, "WORLDLINE_MODEL_DIR": os.environ.get("WORLDLINE_MODEL_DIR", str(home / "models"))}
-
-
-def worldline(home: Path, *arguments: str, stdin: str = "", timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PYTHON, "-m", "worldline", *arguments],
-        input=stdin, capture_output=True, text=True, env=environment(home), cwd=home, timeout=timeout, check=False,
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    check = "import worldline, llama_cpp, uvicorn"
-    found = subprocess.run([PYTHON, "-c", check], env=environment(folder), capture_output=True, text=True, check=False)
-    if found.returncode:
-        pytest.skip(f"{PYTHON} cannot run a model: {found.stderr.strip().splitlines()[-1:]}")
-    got = worldline(folder, "models", "get", "smollm2")
-    if got.returncode:
-        pytest.skip(f"the weights cannot be fetched here: {got.stderr}")
-    return folder
+    return home_with_model(tmp_path_factory, "llama_cpp", "uvicorn")
 
 
 def test_it_is_listed_with_its_licence(home: Path):
