@@ -130,13 +130,14 @@ def _run(
     json_file: Path | None,
 ) -> None:
     from worldline.train.running import measured, train_stage, write_card
+    from worldline.train.stage import results_before
 
     loaded = _loaded(recipe)
     loaded.stage(stage)
     with _progress(Console(stderr=True)) as watch:
         result = train_stage(loaded, stage, out, start=start, resume=resume, seed=seed, watch=watch)
     scores = [] if no_measure else [measured(loaded, out, f"{loaded.name} {stage}")]
-    write_card(loaded, [*_earlier(start), result], scores, out)
+    write_card(loaded, [*results_before(start), result], scores, out)
     if json_file is not None:
         write_json(json_file, {**result.model_dump(mode="json"), "measured": scores})
     if str(json_file) != "-":
@@ -147,14 +148,6 @@ def _loaded(spec: str) -> Recipe:
     from worldline.train.recipe import load_recipe, recipe_path
 
     return load_recipe(recipe_path(spec))
-
-
-def _earlier(start: Path | None) -> list[StageResult]:
-    """What the stage did that a run started from, for the card."""
-    from worldline.train.stage import read_result
-
-    found = read_result(start) if start is not None else None
-    return [found] if found is not None else []
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from worldline.train.pretrained import HuggingFaceTokens, load_model, load_token
 from worldline.train.recipe import ASIDE, Recipe, same_run
 from worldline.types import Frozen, JsonDict
 
-__all__ = ["MODEL", "RECIPE", "RESULT", "Run", "StageResult", "read_result", "run_stage"]
+__all__ = ["MODEL", "RECIPE", "RESULT", "Run", "StageResult", "read_result", "results_before", "run_stage"]
 
 MODEL, RECIPE, RESULT = "model", "recipe.json", "result.json"
 _CHECKPOINTS, _LAST_GOOD = "checkpoints", "last-good"
@@ -201,6 +201,26 @@ def read_result(out: Path) -> StageResult | None:
         return None
     with boundary(ConfigError, f"reading {path}", OSError, ValueError):
         return StageResult.model_validate_json(path.read_text(encoding="utf-8"))
+
+
+def results_before(start: Path | None) -> list[StageResult]:
+    """Read what the stages did that led to a run's start, first to last.
+
+    Args:
+        start: Folder of a stage, or `model/` of it; None: the run starts from the recipe's own model.
+    """
+    found: list[StageResult] = []
+    while start is not None:
+        run = start.parent if start.name == MODEL else start
+        result = read_result(run)
+        if result is None:
+            break
+        found.insert(0, result)
+        path = run / RECIPE
+        with boundary(ConfigError, f"reading {path}", OSError, ValueError):
+            before = json.loads(path.read_text(encoding="utf-8")).get("start")
+        start = Path(before) if before else None
+    return found
 
 
 def _quieten() -> None:
