@@ -16,7 +16,7 @@ from worldline.models.adapters.weights import read_weights, write_weights
 from worldline.models.hashing import sha256_of
 from worldline.models.store import add_model, find_model
 from worldline.train.adapter import lineage, make_adapter
-from worldline.train.stage import StageResult, results_before
+from worldline.train.runs import StageResult, results_to
 
 sys.path.append(str(Path(__file__).parents[1] / "models"))
 
@@ -96,7 +96,7 @@ def test_the_stages_of_a_run_are_joined(tmp_path):
     last = run_of(tmp_path / "rl", "rl", start="sft", seed=3, context=300)
     came = lineage(last / "model")
     assert [folder.name for folder in came.folders] == ["cpt", "sft", "rl"] and came.recipe.context == 300
-    assert [result.stage for result in results_before(last / "model")] == ["cpt", "sft", "rl"]
+    assert [result.stage for result in results_to(last / "model")] == ["cpt", "sft", "rl"]
     made = make_adapter(last, tmp_path / "whole", prompts=0)
     assert (made.rank, made.note.stages, made.note.context) == (6, ("cpt", "sft", "rl"), 300)
     whole = read_weights(made.folder)

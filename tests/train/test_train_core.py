@@ -9,12 +9,14 @@ from train_tokens import chat
 from worldline.cli import cli
 from worldline.data.sets import write_rows
 from worldline.errors import ConfigError
-from worldline.train.ablation import CELLS, CellScore, run_ablation, summed
+from worldline.train.ablation import CELLS, run_ablation, summed
 from worldline.train.card import model_card
+from worldline.train.evaluation import Score
 from worldline.train.guarding import COMPLETE, CURVE, last_checkpoint, read_curve
 from worldline.train.material import held_out_rows, observed_only, stage_rows
 from worldline.train.recipe import parse_recipe
-from worldline.train.stage import RESULT, StageResult, read_result, run_stage
+from worldline.train.runs import RESULT, StageResult, read_result
+from worldline.train.stage import run_stage
 from worldline.types import Source
 
 SMALL = "name: small\nmodel:\n  scratch: {hidden: 32}\ncontext: 512\n"
@@ -156,7 +158,7 @@ def test_the_eight_ways_share_what_they_have_in_common():
 def test_seeds_are_summed_up_with_an_interval_over_families():
     def score(cell, seed, *trials):
         found = {"error_agreement": 0.5 + seed / 10, "rouge_l": 0.25, "failures": 1}
-        return CellScore(cell=cell, seed=seed, figures=found, trials=trials)
+        return Score(cell=cell, seed=seed, figures=found, trials=trials)
 
     rows = summed(
         [

@@ -13,7 +13,7 @@ from killed_training import STEPS
 from small_training import curve, weights
 
 from worldline.train.guarding import last_checkpoint, read_curve
-from worldline.train.stage import read_result
+from worldline.train.runs import read_result
 
 pytestmark = [
     pytest.mark.full,

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from worldline.cli import cli
 from worldline.errors import ConfigError, StorageError
-from worldline.train.ablation import CELLS, CellScore
+from worldline.train.ablation import CELLS
 from worldline.train.curves import read_curves
+from worldline.train.evaluation import Score
 from worldline.train.guarding import CURVE
 from worldline.train.rewards.rubric import DIMENSIONS
 
@@ -96,7 +97,7 @@ def ablation(tmp_path):
         for number, cell in enumerate(CELLS[: 8 - seed]):
             trials = tuple((f"family {n}", n < number) for n in range(8))
             figures = {"error_agreement": 0.5, "rouge_l": 0.5, "failures": 0}
-            score = CellScore(cell=cell.name, seed=seed, figures=figures, trials=trials)
+            score = Score(cell=cell.name, seed=seed, figures=figures, trials=trials)
             place = folder / f"seed-{seed}" / cell.folder
             place.mkdir(parents=True)
             (place / "score.json").write_text(score.model_dump_json())

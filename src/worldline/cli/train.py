@@ -20,8 +20,9 @@ from worldline.errors import ConfigError
 if TYPE_CHECKING:
     from worldline.data.rows import Stage
     from worldline.train.ablation import AblationRow, Cell
+    from worldline.train.evaluation import Score
     from worldline.train.recipe import Recipe
-    from worldline.train.stage import StageResult
+    from worldline.train.runs import StageResult
     from worldline.types import JsonDict
 
 __all__ = ["train"]
@@ -97,7 +98,7 @@ def all_command(recipe: str, out: Path, seeds: int, chosen: tuple[str, ...], jso
 
     A run that was stopped goes on where it was when the same command is given again.
     """
-    from worldline.train.ablation import CELLS, CellScore, run_ablation
+    from worldline.train.ablation import CELLS, run_ablation
 
     loaded = _loaded(recipe)
     cells = [cell for cell in CELLS if not chosen or cell.name in chosen]
@@ -106,7 +107,7 @@ def all_command(recipe: str, out: Path, seeds: int, chosen: tuple[str, ...], jso
         raise ConfigError(f"unknown row {unknown[0]!r}", hint=f"known: {'; '.join(cell.name for cell in CELLS)}")
     console = Console(stderr=True)
 
-    def tell(cell: Cell, seed: int, score: CellScore) -> None:
+    def tell(cell: Cell, seed: int, score: Score) -> None:
         console.print(f"{cell.name}, seed {seed}: exact {100 * score.figures['exact']:.1f}%")
 
     with _progress(console) as watch:
@@ -129,17 +130,20 @@ def _run(
     no_measure: bool,
     json_file: Path | None,
 ) -> None:
-    from worldline.train.running import measured, train_stage, write_card
-    from worldline.train.stage import results_before
+    from worldline.train.evaluation import measured, read_score, require_held_out
+    from worldline.train.running import train_stage, write_card
 
     loaded = _loaded(recipe)
     loaded.stage(stage)
+    if not no_measure:
+        require_held_out(loaded)
     with _progress(Console(stderr=True)) as watch:
         result = train_stage(loaded, stage, out, start=start, resume=resume, seed=seed, watch=watch)
-    scores = [] if no_measure else [measured(loaded, out, f"{loaded.name} {stage}")]
-    write_card(loaded, [*results_before(start), result], scores, out)
+    score = read_score(out) if no_measure else measured(loaded, out, f"{loaded.name} {stage}", result.seed)
+    scores = [score] if score is not None else []
+    write_card(loaded, out, scores)
     if json_file is not None:
-        write_json(json_file, {**result.model_dump(mode="json"), "measured": scores})
+        write_json(json_file, {**result.model_dump(mode="json"), "measured": [score.as_row() for score in scores]})
     if str(json_file) != "-":
         _print(result, scores, out)
 
@@ -171,17 +175,17 @@ def _progress(console: Console) -> Iterator[Callable[[JsonDict], None]]:
         yield watch
 
 
-def _print(result: StageResult, scores: list[JsonDict], out: Path) -> None:
+def _print(result: StageResult, scores: list[Score], out: Path) -> None:
     click.echo(
         f"{result.stage}: {result.steps:,} steps on {result.rows:,} rows ({result.tokens:,} tokens, "
         f"{result.learned:,} learned) in {result.seconds:.0f} s; the model is {out / 'model'}"
     )
-    for score in scores:
-        interval = score["exact_ci"]
+    for found in (score.figures for score in scores):
+        interval = found["exact_ci"]
         between = f" ({100 * interval[0]:.1f} to {100 * interval[1]:.1f})" if interval else ""
         click.echo(
-            f"{score['n']} held-out turns: exact {100 * score['exact']:.1f}%{between}, "
-            f"ROUGE-L {100 * score['rouge_l']:.1f}%, {score['failures']} failed"
+            f"{found['n']} held-out turns: exact {100 * found['exact']:.1f}%{between}, "
+            f"ROUGE-L {100 * found['rouge_l']:.1f}%, {found['failures']} failed"
         )
 
 

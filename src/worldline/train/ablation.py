@@ -10,21 +10,21 @@ from pathlib import Path
 from worldline.bench.metrics import Interval, rate_interval
 from worldline.bench.suite import Suite
 from worldline.data.rows import Stage
-from worldline.errors import ConfigError, StorageError, boundary, require_extra
+from worldline.errors import ConfigError, boundary, require_extra
 from worldline.models.trained import write_note
-from worldline.train.evaluation import evaluate_folder, figures, held_out_suite
+from worldline.train.evaluation import Score, held_out_suite, measured, read_score
 from worldline.train.guarding import Watch
 from worldline.train.pretrained import load_model, load_tokenizer, save_model
 from worldline.train.recipe import ASIDE, Recipe, same_run
 from worldline.train.running import train_stage
-from worldline.train.stage import MODEL
+from worldline.train.runs import MODEL
+from worldline.train.writing import write_json, write_text
 from worldline.types import Frozen, JsonDict
 
-__all__ = ["ABLATION", "CELLS", "AblationRow", "Cell", "CellScore", "read_ablation", "run_ablation", "summed"]
+__all__ = ["ABLATION", "CELLS", "AblationRow", "Cell", "read_ablation", "run_ablation", "summed"]
 
 ABLATION = "ablation.json"
 """A file that makes a folder that of an ablation: its recipe."""
-_SCORE = "score.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,6 @@ CELLS = (
 )
 
 
-class CellScore(Frozen):
-    """What one model of a cell scored."""
-
-    cell: str
-    seed: int
-    figures: JsonDict
-    trials: tuple[tuple[str, bool], ...]
-    """Cluster of each turn, and whether it was exact."""
-
-
 class AblationRow(Frozen):
     """A row of the table: a cell over its seeds."""
 
@@ -93,7 +83,7 @@ def run_ablation(
     *,
     cells: Sequence[Cell] = CELLS,
     watch: Watch | None = None,
-    on_cell: Callable[[Cell, int, CellScore], None] | None = None,
+    on_cell: Callable[[Cell, int, Score], None] | None = None,
     suite: Suite | None = None,
 ) -> list[AblationRow]:
     """Train and measure every cell; what is done already in the folder is not done again.
@@ -119,14 +109,14 @@ def run_ablation(
     for seed in seeds:
         for cell in cells:
             _trained(recipe, cell, out / f"seed-{seed}", seed, watch)
-            score = _measured(recipe, cell, out / f"seed-{seed}" / cell.folder, seed, suite)
+            score = measured(recipe, out / f"seed-{seed}" / cell.folder, cell.name, seed, suite)
             scores.append(score)
             if on_cell is not None:
                 on_cell(cell, seed, score)
     return summed(scores)
 
 
-def summed(scores: Sequence[CellScore]) -> list[AblationRow]:
+def summed(scores: Sequence[Score]) -> list[AblationRow]:
     """Sum the seeds of each cell up, in the order in which cells come first."""
     rows = []
     for cell in dict.fromkeys(score.cell for score in scores):
@@ -135,7 +125,7 @@ def summed(scores: Sequence[CellScore]) -> list[AblationRow]:
         rows.append(
             AblationRow(
                 cell=cell,
-                seeds=tuple(score.seed for score in mine),
+                seeds=tuple(score.seed for score in mine if score.seed is not None),
                 n=len(trials),
                 exact=_mean([float(exact) for _, exact in trials]) or 0.0,
                 exact_ci=rate_interval(trials, seed=0),
@@ -161,8 +151,8 @@ def read_ablation(out: Path) -> tuple[JsonDict, list[AblationRow]]:
         recipe: JsonDict = json.loads(path.read_text(encoding="utf-8"))
     scores = []
     for cell in CELLS:
-        found = out.glob(f"seed-*/{cell.folder}/{_SCORE}")
-        scores += [_read_score(path) for path in sorted(found, key=lambda path: (len(str(path)), path))]
+        folders = sorted(out.glob(f"seed-*/{cell.folder}"), key=lambda path: (len(str(path)), path))
+        scores += [score for score in map(read_score, folders) if score is not None and score.trials]
     if not scores:
         raise ConfigError(f"nothing of {out} is measured yet", hint="wait for the first row of worldline train all")
     return recipe, summed(scores)
@@ -198,27 +188,7 @@ def _base(recipe: Recipe, folder: Path, seed: int) -> None:
         require_extra("torch", "train").set_num_threads(recipe.threads)
     save_model(load_model(recipe, tokenizer, None, seed), tokenizer, folder / MODEL)
     write_note(recipe.note((recipe.evaluation.domain,)), folder / MODEL)
-    with boundary(StorageError, f"writing {folder}", OSError):
-        (folder / "complete").write_text("", encoding="utf-8")
-
-
-def _measured(recipe: Recipe, cell: Cell, folder: Path, seed: int, suite: Suite) -> CellScore:
-    path = folder / _SCORE
-    if path.is_file():
-        return _read_score(path)
-    row, turns = evaluate_folder(folder / MODEL, recipe, suite=suite)
-    trials = tuple((turn.cluster, turn.exact) for turn in turns)
-    score = CellScore(cell=cell.name, seed=seed, figures=figures(row), trials=trials)
-    with boundary(StorageError, f"writing {path}", OSError):
-        part = path.with_name(f"{path.name}.part")
-        part.write_text(score.model_dump_json() + "\n", encoding="utf-8")
-        part.replace(path)
-    return score
-
-
-def _read_score(path: Path) -> CellScore:
-    with boundary(ConfigError, f"reading {path}", OSError, ValueError):
-        return CellScore.model_validate_json(path.read_text(encoding="utf-8"))
+    write_text(folder / "complete", "")
 
 
 def _claim(recipe: Recipe, out: Path) -> None:
@@ -230,9 +200,7 @@ def _claim(recipe: Recipe, out: Path) -> None:
         if not same_run(before, record):
             raise ConfigError(f"{out} holds the ablation of another recipe", hint="choose another --out")
         return
-    with boundary(StorageError, f"writing {path}", OSError):
-        out.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, record)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -6,7 +6,6 @@ weights is only the last step. Here the steps are joined into one adapter of the
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from worldline.models.trained import read_note, write_note
 from worldline.train.agreement import Agreement, agreement
 from worldline.train.card import model_card
 from worldline.train.recipe import Recipe
-from worldline.train.stage import MODEL, RECIPE, StageResult, read_result
+from worldline.train.runs import MODEL, RECIPE, StageResult, read_record, read_result, runs_to, start_of
 from worldline.types import JsonDict
 
 __all__ = ["Lineage", "MadeAdapter", "lineage", "make_adapter"]
@@ -77,24 +76,31 @@ def lineage(folder: Path) -> Lineage:
     Raises:
         ConfigError: It is no finished run with adapters, or what it started from is gone.
     """
-    run = _run_of(folder)
-    if run is None:
+    runs = runs_to(folder)
+    if not runs:
         raise ConfigError(f"{folder} holds no run", hint="give the --out folder of `worldline train cpt|sft|rl`")
-    folders, start = [run], _start(run)
-    while start is not None and (before := _run_of(start)) is not None and (before / MODEL / _ADAPTER).is_dir():
-        folders.insert(0, before)
-        start = _start(before)
-    results = tuple(_result(run) for run in folders)
-    recipe = _recipe(_record(run), run)
+    if not (runs[-1] / MODEL).is_dir():
+        raise ConfigError(f"the run {runs[-1]} is not done", hint="go on with it with --resume")
+    if not (runs[-1] / MODEL / _ADAPTER).is_dir():
+        raise ConfigError(f"the run {runs[-1]} trained all weights, not an adapter", hint="set `lora` in the recipe")
+    whole = [number for number, run in enumerate(runs, 1) if not (run / MODEL / _ADAPTER).is_dir()]
+    folders = tuple(runs[max(whole, default=0) :])
+    results = tuple(map(_result, folders))
+    recipe = _recipe(read_record(runs[-1]), runs[-1])
+    start = start_of(folders[0])
     if start is not None:
-        before = _run_of(start)
-        return Lineage(describe(before / MODEL if before else start), str(start), tuple(folders), results, recipe)
+        if not start.is_dir():
+            raise ConfigError(
+                f"{folders[0]} started from {start}, which is not here", hint="run this where it was trained"
+            )
+        model = start / MODEL if (start / MODEL).is_dir() else start
+        return Lineage(describe(model), str(start), folders, results, recipe)
     if recipe.model.start is None:
         raise ConfigError(f"{folders[0]} started from random weights, which are no base", hint="push the whole model")
     base, name = find_model(recipe.model.start), recipe.model.start
     if base.adapter is not None:
         name = base.name.removesuffix(f"+{base.adapter.name}")
-    return Lineage(base, name, tuple(folders), results, recipe)
+    return Lineage(base, name, folders, results, recipe)
 
 
 def make_adapter(
@@ -151,37 +157,11 @@ def make_adapter(
     return MadeAdapter(out, note, describe_adapter(out).size, weights.rank, checked)
 
 
-def _run_of(folder: Path) -> Path | None:
-    for place in (folder, folder.parent) if folder.name == MODEL else (folder,):
-        if (place / RECIPE).is_file():
-            return place
-    return None
-
-
-def _start(run: Path) -> Path | None:
-    """Where a run with adapters started from; None: from the recipe's own model."""
-    if not (run / MODEL).is_dir():
-        raise ConfigError(f"the run {run} is not done", hint="go on with it with --resume")
-    if not (run / MODEL / _ADAPTER).is_dir():
-        raise ConfigError(f"the run {run} trained all weights, not an adapter", hint="set `lora` in the recipe")
-    found = _record(run).get("start")
-    if found is not None and not Path(found).is_dir():
-        raise ConfigError(f"{run} started from {found}, which is not here", hint="run this where it was trained")
-    return Path(found) if found is not None else None
-
-
 def _result(run: Path) -> StageResult:
     result = read_result(run)
     if result is None:
         raise ConfigError(f"the run {run} is not done", hint="go on with it with --resume")
     return result
-
-
-def _record(run: Path) -> JsonDict:
-    path = run / RECIPE
-    with boundary(ConfigError, f"reading {path}", OSError, ValueError):
-        found: JsonDict = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def _recipe(record: JsonDict, run: Path) -> Recipe:

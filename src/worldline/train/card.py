@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from worldline.train.recipe import Recipe
-from worldline.train.stage import StageResult
+from worldline.train.runs import StageResult
 from worldline.types import JsonDict
 
 __all__ = ["model_card"]

@@ -17,7 +17,7 @@ from worldline.errors import ConfigError, boundary
 from worldline.train.guarding import CURVE, read_curve
 from worldline.train.measuring import ERROR, RISE
 from worldline.train.rewards.rubric import DIMENSIONS
-from worldline.train.stage import RECIPE
+from worldline.train.runs import RECIPE
 from worldline.types import Frozen, JsonDict
 
 __all__ = ["Curves", "Panel", "Point", "Series", "read_curves"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from pydantic import model_validator
 
 from worldline.bench.metrics import BenchRow, TurnScore
 from worldline.bench.suite import Suite, load_suite, measure
@@ -12,10 +15,56 @@ from worldline.memory.shipped import shipped_memory
 from worldline.models.base import Sampling
 from worldline.models.local import LocalModel
 from worldline.models.store import describe
+from worldline.recordings import path as recording_path
 from worldline.train.recipe import Recipe
-from worldline.types import JsonDict, Trajectory
+from worldline.train.runs import MODEL
+from worldline.train.writing import write_text
+from worldline.types import Frozen, JsonDict, Trajectory
 
-__all__ = ["evaluate_folder", "figures", "held_out_suite"]
+__all__ = [
+    "SCORE",
+    "Score",
+    "evaluate_folder",
+    "figures",
+    "held_out_suite",
+    "measured",
+    "read_score",
+    "require_held_out",
+]
+
+SCORE = "score.json"
+
+
+class Score(Frozen):
+    """What a model scored on held-out turns."""
+
+    cell: str
+    """Name of the model: in an ablation its row of the table."""
+    seed: int | None = None
+    figures: JsonDict
+    trials: tuple[tuple[str, bool], ...] = ()
+    """Cluster of each turn, and whether it was exact; empty where that was not kept."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, value: Any) -> Any:
+        """Read figures that stand beside their name."""
+        if isinstance(value, dict) and "name" in value:
+            return {"cell": value["name"], "figures": {name: one for name, one in value.items() if name != "name"}}
+        return value
+
+    def as_row(self) -> JsonDict:
+        """Return the figures with their name, for tables."""
+        return {"name": self.cell, **self.figures}
+
+
+def require_held_out(recipe: Recipe) -> None:
+    """Find that there are held-out turns to measure on, before anything is trained.
+
+    Raises:
+        ConfigError: There are none.
+    """
+    recording_path(recipe.evaluation.domain, recipe.evaluation.split)
 
 
 def held_out_suite(recipe: Recipe) -> Suite:
@@ -67,6 +116,41 @@ def evaluate_folder(
         on_engine=None if on_done is None else lambda _: on_done,
     )
     return rows[0], scores[engine]
+
+
+def measured(recipe: Recipe, folder: Path, name: str, seed: int, suite: Suite | None = None) -> Score:
+    """Measure the model of a stage's folder once, and keep the score beside it.
+
+    Args:
+        recipe: Says how.
+        folder: Of the stage.
+        name: Of the model, for the score.
+        seed: That it was trained with.
+        suite: In place of :func:`held_out_suite`.
+
+    Raises:
+        ConfigError: There is no model.
+        StorageError: The score cannot be written.
+    """
+    found = read_score(folder)
+    if found is not None and found.trials:
+        return found
+    row, turns = evaluate_folder(folder / MODEL, recipe, suite=suite)
+    trials = tuple((turn.cluster, turn.exact) for turn in turns)
+    score = Score(cell=name, seed=seed, figures=figures(row), trials=trials)
+    write_text(folder / SCORE, score.model_dump_json() + "\n")
+    return score
+
+
+def read_score(folder: Path) -> Score | None:
+    """Read the score of a stage's folder; None where there is none that can be read: it is measured again."""
+    path = folder / SCORE
+    if not path.is_file():
+        return None
+    try:
+        return Score.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def figures(row: BenchRow) -> JsonDict:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from worldline.errors import ModelError, StorageError, boundary, require_extra
+from worldline.train.writing import write_text
 from worldline.types import JsonDict
 
 __all__ = ["COMPLETE", "CURVE", "NotFiniteError", "Watch", "callbacks", "guarded", "last_checkpoint", "read_curve"]
@@ -78,8 +79,7 @@ def callbacks(out: Path, watch: Watch | None, start: int = 0) -> list[Any]:
     path = out / CURVE
     # who starts anew measures step 0 anew
     kept = [record for record in read_curve(out) if record["step"] <= start] if start else []
-    with boundary(StorageError, f"writing {path}", OSError):
-        path.write_text("".join(f"{json.dumps(record)}\n" for record in kept), encoding="utf-8")
+    write_text(path, "".join(f"{json.dumps(record)}\n" for record in kept))
 
     class Curve(transformers.TrainerCallback):  # type: ignore[misc]
         """Writes what is logged."""

@@ -24,6 +24,7 @@ from typing import Any
 
 from worldline.errors import StorageError, boundary, require_extra
 from worldline.train.rewards.mixing import RewardFunction
+from worldline.train.writing import write_json
 
 __all__ = ["ERROR", "RISE", "answer_figures", "measuring", "prompt_rewards", "rise"]
 
@@ -116,20 +117,15 @@ def measuring(base: Any, reward: Any, out: Path) -> Any:
             now = prompt_rewards(noted)
             if self.state.global_step == 0:
                 if self.is_world_process_zero():
-                    _write(out / _BEFORE, now)
+                    write_json(out / _BEFORE, now)
                 return answer_figures(noted)
             return {**answer_figures(noted), **rise(_read(out / _BEFORE), now)}
 
     return Measuring
 
 
-def _write(path: Path, rewards: Mapping[str, float]) -> None:
-    with boundary(StorageError, f"writing {path}", OSError):
-        path.write_text(json.dumps(rewards) + "\n", encoding="utf-8")
-
-
 def _read(path: Path) -> dict[str, float]:
-    """Empty where there is none: a run that was begun before such files were written."""
+    """Empty where there is none: nothing was measured before the first step."""
     if not path.is_file():
         return {}
     with boundary(StorageError, f"reading {path}", OSError, ValueError):

@@ -28,6 +28,7 @@ __all__ = [
     "RlRecipe",
     "ScratchModel",
     "StageRecipe",
+    "differences",
     "load_recipe",
     "parse_recipe",
     "recipe_path",
@@ -262,9 +263,15 @@ class Recipe(Frozen):
 def same_run(one: JsonDict, other: JsonDict) -> bool:
     """Tell whether two records are of one run: recipes as plain data, in part, perhaps with keys of a run's own.
 
-    A key that a record lacks, because it was written before there was such a key, means what it means in a recipe.
+    A key of a recipe that a record lacks means what it means in a recipe.
     """
-    return _whole(one) == _whole(other)
+    return not differences(one, other)
+
+
+def differences(one: JsonDict, other: JsonDict) -> list[str]:
+    """Return the keys by which two records are not of one run (see :func:`same_run`)."""
+    mine, its = _whole(one), _whole(other)
+    return sorted(name for name in {**mine, **its} if (name in mine, mine.get(name)) != (name in its, its.get(name)))
 
 
 def _whole(record: JsonDict) -> JsonDict:

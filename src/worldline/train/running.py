@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from worldline.data.rows import Stage
-from worldline.errors import ConfigError, StorageError, boundary, require_extra
+from worldline.data.rows import Stage, TrainingRow
+from worldline.errors import ConfigError
 from worldline.train.card import model_card
-from worldline.train.evaluation import evaluate_folder, figures
+from worldline.train.evaluation import Score, evaluate_folder, figures
 from worldline.train.guarding import Watch
 from worldline.train.material import held_out_rows, stage_rows
 from worldline.train.recipe import Recipe
 from worldline.train.rl import Reward, rl_trainer
-from worldline.train.stage import MODEL, StageResult, read_result, run_stage
+from worldline.train.runs import MODEL, StageResult, results_to
+from worldline.train.stage import run_stage
 from worldline.train.tuning import tuning_trainer
-from worldline.types import JsonDict
+from worldline.train.writing import write_text
 
-__all__ = ["SCORE", "measured", "train_stage", "write_card"]
-
-SCORE = "score.json"
-_LIBRARIES = ("torch", "transformers", "accelerate")
+__all__ = ["train_stage", "write_card"]
 
 
 def train_stage(
@@ -54,20 +52,15 @@ def train_stage(
         ModelError: Loss or gradients are not finite.
         StorageError: Something cannot be written.
     """
-    for library in (*_LIBRARIES, *(["peft"] if recipe.lora else []), *(["trl", "datasets"] if stage == "rl" else [])):
-        require_extra(library, "train")
-    done = read_result(out) if resume else None
-    if done is not None:
-        return done
     if mask is not None:
         recipe = recipe.model_copy(update={"data": recipe.data.model_copy(update={"mask": mask})})
     return run_stage(
         recipe,
         stage,
         out,
-        stage_rows(recipe, stage, seed, mask=mask),
+        _later(lambda: stage_rows(recipe, stage, seed, mask=mask)),
         (lambda run: rl_trainer(run, reward)) if stage == "rl" else tuning_trainer,
-        held_out=held_out_rows(recipe, stage) if recipe.measured_every(stage) else [],
+        held_out=_later(lambda: held_out_rows(recipe, stage) if recipe.measured_every(stage) else []),
         start=_model_folder(start),
         resume=resume,
         seed=seed,
@@ -76,32 +69,18 @@ def train_stage(
     )
 
 
-def measured(recipe: Recipe, folder: Path, name: str) -> JsonDict:
-    """Measure the model of a stage's folder once, and keep the figures beside it.
-
-    Raises:
-        ConfigError: There is no model, or the figures that are there cannot be read.
-    """
-    path = folder / SCORE
-    if path.is_file():
-        with boundary(ConfigError, f"reading {path}", OSError, ValueError):
-            found: JsonDict = json.loads(path.read_text(encoding="utf-8"))
-        return found
-    row, _ = evaluate_folder(folder / MODEL, recipe)
-    found = {"name": name, **figures(row)}
-    with boundary(StorageError, f"writing {path}", OSError):
-        path.write_text(json.dumps(found) + "\n", encoding="utf-8")
-    return found
-
-
-def write_card(recipe: Recipe, stages: list[StageResult], scores: list[JsonDict], folder: Path) -> None:
-    """Write the card of a stage's model.
+def write_card(recipe: Recipe, folder: Path, scores: Sequence[Score] = ()) -> None:
+    """Write the card of a stage's model: of all stages that led to it.
 
     Raises:
         StorageError: It cannot be written.
     """
-    with boundary(StorageError, f"writing the card of {folder}", OSError):
-        (folder / MODEL / "README.md").write_text(model_card(recipe, stages, scores), encoding="utf-8")
+    card = model_card(recipe, results_to(folder), [score.as_row() for score in scores])
+    write_text(folder / MODEL / "README.md", card)
+
+
+def _later(make: Callable[[], list[TrainingRow]]) -> Iterator[TrainingRow]:
+    yield from make()
 
 
 def _model_folder(start: Path | None) -> Path | None:

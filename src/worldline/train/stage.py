@@ -7,54 +7,27 @@ checkpoint.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worldline import __version__
 from worldline.data.rows import Stage, TrainingRow
-from worldline.errors import ConfigError, StorageError, boundary, require_extra
+from worldline.errors import require_extra
 from worldline.models.trained import read_note, write_note
 from worldline.train.guarding import NotFiniteError, Watch, last_checkpoint, read_curve
 from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model, with_lora
-from worldline.train.recipe import ASIDE, Recipe, same_run
-from worldline.types import Frozen, JsonDict
+from worldline.train.recipe import Recipe
+from worldline.train.runs import MODEL, RECIPE, RESULT, StageResult, claimed, read_result
+from worldline.train.writing import write_json
+from worldline.types import JsonDict
 
-__all__ = ["MODEL", "RECIPE", "RESULT", "Run", "StageResult", "read_result", "results_before", "run_stage"]
+__all__ = ["Run", "run_stage"]
 
-MODEL, RECIPE, RESULT = "model", "recipe.json", "result.json"
+_LIBRARIES = ("torch", "transformers", "accelerate")
 _CHECKPOINTS, _LAST_GOOD = "checkpoints", "last-good"
-
-
-class StageResult(Frozen):
-    """What a stage did."""
-
-    stage: Stage
-    recipe: str
-    seed: int
-    steps: int
-    rows: int
-    """Rows that were trained on, as laid out for the context."""
-    tokens: int
-    """Tokens of these rows; for RL, of the prompts."""
-    learned: int
-    """Tokens of these that count in the loss; for RL, 0."""
-    fitting: JsonDict
-    """What fitting into the context did."""
-    parameters: int
-    trained_parameters: int
-    seconds: float
-    """Of the last uninterrupted stretch."""
-    loss: float | None
-    """The last that was logged."""
-    held_out: JsonDict
-    """The last measurement on held-out rows."""
-    made_by: str = f"worldline {__version__}"
 
 
 @dataclass(slots=True)
@@ -129,10 +102,10 @@ def run_stage(
     recipe: Recipe,
     stage: Stage,
     out: Path,
-    rows: list[TrainingRow],
+    rows: Iterable[TrainingRow],
     trainer: Callable[[Run], Any],
     *,
-    held_out: list[TrainingRow] | None = None,
+    held_out: Iterable[TrainingRow] = (),
     start: Path | None = None,
     resume: bool = False,
     seed: int | None = None,
@@ -145,9 +118,9 @@ def run_stage(
         recipe: The recipe.
         stage: Which stage.
         out: The stage's folder.
-        rows: What is learned.
+        rows: What is learned; taken only where the folder is free, or holds this run and it is not done.
         trainer: Builds the trainer.
-        held_out: Rows to measure on every `evaluation.every` steps.
+        held_out: Rows to measure on every `evaluation.every` steps; taken likewise.
         start: Model folder to start from; default the recipe's model.
         resume: Go on where an earlier run of the same recipe stopped; one that is done is not done again.
         seed: In place of the recipe's.
@@ -162,11 +135,15 @@ def run_stage(
     """
     seed = recipe.seed if seed is None else seed
     first = os.environ.get("RANK", "0") == "0"
-    if first:
-        _claim(recipe, stage, out, resume, seed, start)
+    record = claimed(recipe, stage, out, resume=resume, seed=seed, start=start) if first else {}
     done = read_result(out)
     if done is not None:
         return done
+    for library in (*_LIBRARIES, *(["peft"] if recipe.lora else []), *(["trl", "datasets"] if stage == "rl" else [])):
+        require_extra(library, "train")
+    learned, measured = list(rows), list(held_out)
+    if first and not (out / RECIPE).is_file():
+        write_json(out / RECIPE, record)
     torch = require_extra("torch", "train")
     if recipe.threads is not None:
         torch.set_num_threads(recipe.threads)
@@ -177,7 +154,7 @@ def run_stage(
         torch.manual_seed(seed)
         model = with_lora(model, recipe.lora)
     checkpoint = last_checkpoint(out / _CHECKPOINTS)
-    run = Run(recipe, stage, out, seed, tokenizer, model, rows, held_out or [], watch, checkpoint, evaluate)
+    run = Run(recipe, stage, out, seed, tokenizer, model, learned, measured, watch, checkpoint, evaluate)
     made = trainer(run)
     began = time.monotonic()
     _train(made, run)
@@ -188,39 +165,10 @@ def run_stage(
         reasons = stage == "sft" and recipe.reasoning
         save_model(model, tokenizer, out / MODEL, reasoning=reasons)
         before = read_note(start) if start is not None else None
-        domains = {row.domain for row in rows}.union(before.domains if before is not None else ())
+        domains = {row.domain for row in learned}.union(before.domains if before is not None else ())
         write_note(recipe.note(domains, reasons=reasons), out / MODEL)
-        _write(out / RESULT, result.model_dump(mode="json"))
+        write_json(out / RESULT, result.model_dump(mode="json"))
     return result
-
-
-def read_result(out: Path) -> StageResult | None:
-    """Read what a stage did; None while it is not done."""
-    path = out / RESULT
-    if not path.is_file():
-        return None
-    with boundary(ConfigError, f"reading {path}", OSError, ValueError):
-        return StageResult.model_validate_json(path.read_text(encoding="utf-8"))
-
-
-def results_before(start: Path | None) -> list[StageResult]:
-    """Read what the stages did that led to a run's start, first to last.
-
-    Args:
-        start: Folder of a stage, or `model/` of it; None: the run starts from the recipe's own model.
-    """
-    found: list[StageResult] = []
-    while start is not None:
-        run = start.parent if start.name == MODEL else start
-        result = read_result(run)
-        if result is None:
-            break
-        found.insert(0, result)
-        path = run / RECIPE
-        with boundary(ConfigError, f"reading {path}", OSError, ValueError):
-            before = json.loads(path.read_text(encoding="utf-8")).get("start")
-        start = Path(before) if before else None
-    return found
 
 
 def _quieten() -> None:
@@ -239,25 +187,6 @@ def _train(trainer: Any, run: Run) -> None:
         save_model(run.model, run.tokenizer, folder)
         exc.hint = f"the last good state is {folder}; lower the learning rate"
         raise
-
-
-def _claim(recipe: Recipe, stage: Stage, out: Path, resume: bool, seed: int, start: Path | None) -> None:
-    """Take a folder for a run, or find that it holds this very run."""
-    whole = recipe.as_record()
-    kept = {name: value for name, value in whole.items() if name not in ("cpt", "sft", "rl", *ASIDE)}
-    record = {**kept, stage: whole.get(stage), "seed": seed, "stage": stage, "start": str(start) if start else None}
-    path = out / RECIPE
-    if path.is_file():
-        with boundary(ConfigError, f"reading {path}", OSError, ValueError):
-            before = json.loads(path.read_text(encoding="utf-8"))
-        if not resume:
-            raise ConfigError(f"{out} holds a run already", hint="go on with --resume, or choose another --out")
-        if not same_run(before, record):
-            raise ConfigError(f"{out} holds the run of another recipe", hint="choose another --out")
-        return
-    if out.is_dir() and any(out.iterdir()):
-        raise ConfigError(f"{out} is not empty", hint="choose another --out")
-    _write(path, record)
 
 
 def _result(run: Run, trainer: Any, seconds: float) -> StageResult:
@@ -279,12 +208,3 @@ def _result(run: Run, trainer: Any, seconds: float) -> StageResult:
         loss=next((r["loss"] for r in reversed(curve) if r.get("loss") is not None), None),
         held_out={name: value for name, value in measured.items() if name.startswith("eval_")},
     )
-
-
-def _write(path: Path, value: JsonDict) -> None:
-    """Write JSON whole or not at all."""
-    with boundary(StorageError, f"writing {path}", OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        part.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        shutil.move(part, path)
