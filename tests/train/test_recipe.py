@@ -1,5 +1,7 @@
 """Recipes: what ships is right, and what is wrong is pointed at."""
 
+from pathlib import Path
+
 import pytest
 
 from worldline.errors import ConfigError, FormatError
@@ -24,6 +26,7 @@ def test_shipped_recipes_have_all_stages():
         (f"{SMALL}cpt:\n  stepps: 3\n", 5, "cpt.stepps: unknown key", "steps"),
         (f"{SMALL}rl:\n  optimiser:\n    lr: 3\n", 6, "rl.optimiser.lr: unknown key", "learning_rate"),
         (f"{SMALL}cpt:\n  steps: 0\n", 5, "cpt.steps", None),
+        (f"{SMALL}cpt:\n  optimiser: {{beta1: 1.0}}\n", 5, "beta1: Input should be less than 1", None),
         (f"{SMALL}context: 128\nrl:\n  answer: 128\n", 1, "no room", None),
         ("name: x\nmodel: {}\n", 2, "start or scratch", None),
         ("name: x\nmodel:\n  scratch: {hidden: 30, heads: 4}\n", 3, "multiple of heads", None),
@@ -51,6 +54,15 @@ def test_paths_are_relative_to_the_recipe(tmp_path):
     (tmp_path / "r.yaml").write_text(f"{SMALL}cpt: {{set: set}}\nsft: {{set: nowhere}}\n")
     recipe = load_recipe(recipe_path(str(tmp_path / "r.yaml")))
     assert recipe.cpt.set == tmp_path / "set" and str(recipe.sft.set) == "nowhere"
+
+
+def test_prompts_and_benchmarks_are_relative_to_the_recipe_too(tmp_path):
+    for name in ("mine", "brief", "bench"):
+        (tmp_path / name).mkdir()
+    for prompts, found in (("mine", tmp_path / "mine"), ("brief", Path("brief"))):
+        (tmp_path / "r.yaml").write_text(f"{SMALL}data: {{prompts: {prompts}, against: [bench]}}\n")
+        data = load_recipe(tmp_path / "r.yaml").data
+        assert data.prompts == found and data.against == (tmp_path / "bench",)
 
 
 def test_unknown_recipes_list_the_known_ones():

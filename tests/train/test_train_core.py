@@ -1,19 +1,25 @@
 """Training, as far as it needs no PyTorch: cards, curves, checkpoints, refusals, sums, and the command's errors."""
 
 import json
+from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
+from jinja2 import TemplateError
 from train_tokens import chat
 
 from worldline.cli import cli
 from worldline.data.sets import write_rows
-from worldline.errors import ConfigError
+from worldline.errors import ConfigError, StorageError
+from worldline.formats import read_trajectories, write_trajectories
+from worldline.recordings import path as recording_path
 from worldline.train.ablation import CELLS, run_ablation, summed
 from worldline.train.card import model_card
 from worldline.train.evaluation import Score
 from worldline.train.guarding import COMPLETE, CURVE, last_checkpoint, read_curve
 from worldline.train.material import held_out_rows, observed_only, stage_rows
+from worldline.train.pretrained import HuggingFaceTokens
 from worldline.train.recipe import parse_recipe
 from worldline.train.runs import RESULT, StageResult, read_result
 from worldline.train.stage import run_stage
@@ -118,6 +124,80 @@ def test_sets_are_built_of_recordings_and_held_out_rows_are_others():
     assert all(row.truth is not None for row in held_out_rows(recipe, "rl"))
 
 
+def recorded(folder, *, said=None, count=6):
+    """A folder with some recordings; `said` stands in what each answers."""
+    kept = []
+    for trajectory in islice(read_trajectories(recording_path("terminal", "train")), count):
+        turns = [
+            turn.model_copy(update={"observation": turn.observation.model_copy(update={"text": said})})
+            if said
+            else turn
+            for turn in trajectory.turns
+        ]
+        kept.append(trajectory.model_copy(update={"turns": tuple(turns)}))
+    folder.mkdir()
+    write_trajectories(folder / "some.jsonl", kept)
+    return folder
+
+
+def test_folders_are_sources_and_secrets_in_them_are_not_learned(tmp_path):
+    secret = "ghp_" + "Ab1" * 12
+    folder = recorded(tmp_path / "mine", said=f"token {secret}\n")
+    recipe = parse_recipe(f"{SMALL}data: {{real: [], sources: [{folder}], pool: all, mask: false}}\ncpt: {{}}\n")
+    rows = stage_rows(recipe, "cpt")
+    said = [message.content for row in rows for message in row.messages]
+    assert any("token <secret:" in text for text in said) and not any(secret in text for text in said)
+
+
+def test_what_stands_in_a_benchmark_is_not_learned(tmp_path):
+    data = f"real: [], sources: [{recorded(tmp_path / 'mine')}], pool: all"
+    text = f"{SMALL}data: {{{data}, against: [{recorded(tmp_path / 'bench', count=2)}]}}\ncpt: {{}}\n"
+    whole = stage_rows(parse_recipe(f"{SMALL}data: {{{data}}}\ncpt: {{}}\n"), "cpt")
+    held = {trajectory.id for trajectory in read_trajectories(tmp_path / "bench" / "some.jsonl")}
+    learned = {row.trajectory for row in stage_rows(parse_recipe(text), "cpt")}
+    assert len(held) == 2 and held < {row.trajectory for row in whole} and learned and not held & learned
+
+
+def test_an_ablation_that_cannot_be_done_whole_is_not_begun(tmp_path):
+    write_rows(tmp_path / "set", [chat(("a", "b"))])
+    stages = "sft: {}\nrl: {}\n"
+    with pytest.raises(ConfigError, match="was built with its mask"):
+        run_ablation(parse_recipe(f"{SMALL}cpt: {{set: {tmp_path / 'set'}}}\n{stages}"), tmp_path / "out", [0])
+    missing = f"{SMALL}cpt: {{}}\nrl: {{}}\nsft: {{set: {tmp_path / 'nowhere'}}}\n"
+    with pytest.raises(StorageError, match="nowhere"):
+        run_ablation(parse_recipe(missing), tmp_path / "out", [0])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_template_that_refuses_a_message_is_an_error_of_the_model():
+    class Refusing:
+        all_special_ids = ()
+
+        def apply_chat_template(self, *_, **__):
+            raise TemplateError("System role not supported")
+
+    with pytest.raises(ConfigError, match="System role not supported"):
+        HuggingFaceTokens(Refusing()).render([], False)
+
+
+@pytest.mark.parametrize("error", [ValueError("nosuch is not supported"), RuntimeError("tensorboard to be installed")])
+def test_trackers_that_are_not_there_are_told_before_anything_else(tmp_path, monkeypatch, error):
+    def refuse(names):
+        raise error
+
+    integrations = SimpleNamespace(get_reporting_integration_callbacks=refuse)
+    monkeypatch.setattr("worldline.train.stage.require_extra", lambda module, _: integrations)
+
+    def never():
+        raise AssertionError("not reached")
+        yield
+
+    recipe = parse_recipe(f"{SMALL}trackers: [nosuch]\ncpt: {{}}\n")
+    with pytest.raises(ConfigError, match=f"trackers: {error}"):
+        run_stage(recipe, "cpt", tmp_path / "out", never(), never)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_that_holds_something_else_is_not_written_to(tmp_path):
     recipe = parse_recipe(f"{SMALL}cpt: {{}}\n")
 
@@ -176,7 +256,7 @@ def test_seeds_are_summed_up_with_an_interval_over_families():
 
 def test_an_ablation_goes_on_only_with_its_own_recipe(tmp_path):
     text = f"{SMALL}cpt: {{}}\n"
-    with pytest.raises(ConfigError, match="no stage rl"):
+    with pytest.raises(ConfigError, match="no stage sft"):
         run_ablation(parse_recipe(text), tmp_path, [0])
     (tmp_path / "ablation.json").write_text(json.dumps({"name": "other"}))
     with pytest.raises(ConfigError, match="ablation of another recipe"):

@@ -14,6 +14,7 @@ from worldline.errors import ConfigError, boundary, require_extra
 from worldline.models.trained import write_note
 from worldline.train.evaluation import Score, held_out_suite, measured, read_score
 from worldline.train.guarding import Watch
+from worldline.train.material import check_set
 from worldline.train.pretrained import load_model, load_tokenizer, save_model
 from worldline.train.recipe import ASIDE, Recipe, same_run
 from worldline.train.running import train_stage
@@ -98,11 +99,13 @@ def run_ablation(
         suite: Held-out turns; default the recipe's.
 
     Raises:
-        ConfigError: The folder holds the ablation of another recipe, or the recipe lacks a stage.
+        ConfigError: The folder holds the ablation of another recipe, the recipe lacks a stage, or a set that it names
+            is none that all cells can learn.
         WorldlineError: A stage fails; what was done stays.
     """
-    for stage in sorted({stage for cell in cells for stage in cell.stages}):
-        recipe.stage(stage)
+    for cell in cells:
+        for stage in cell.stages:
+            check_set(recipe, stage, mask=None if cell.mask else False)
     _claim(recipe, out)
     suite = suite or held_out_suite(recipe)
     scores = []

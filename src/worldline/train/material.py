@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from worldline.bench.rules.generating import rules_by_turn
 from worldline.data.building import BuildReport, DataOptions, build_rows
+from worldline.data.overlap import Reference
 from worldline.data.rows import Stage, TrainingRow
 from worldline.data.sets import read_rows
 from worldline.errors import ConfigError
 from worldline.formats import read_trajectories
+from worldline.formats.importing import Importer
 from worldline.recordings import path as recording_path
 from worldline.train.recipe import Recipe
 from worldline.types import Source, Trajectory
 
-__all__ = ["held_out_rows", "observed_only", "stage_rows", "texts"]
+__all__ = ["check_set", "held_out_rows", "observed_only", "stage_rows", "texts"]
 
 
 def stage_rows(recipe: Recipe, stage: Stage, seed: int | None = None, *, mask: bool | None = None) -> list[TrainingRow]:
@@ -33,8 +36,7 @@ def stage_rows(recipe: Recipe, stage: Stage, seed: int | None = None, *, mask: b
     """
     named = recipe.stage(stage).set
     if named is not None:
-        if mask is False and stage == "cpt":
-            raise ConfigError(f"{named} was built with its mask", hint="take out cpt.set, to have sets built")
+        check_set(recipe, stage, mask=mask)
         rows = read_rows(named)
         where = str(named)
     else:
@@ -47,6 +49,24 @@ def stage_rows(recipe: Recipe, stage: Stage, seed: int | None = None, *, mask: b
     if not found:
         raise ConfigError(f"{where} gives no row of {stage}", hint="worldline data build reports why")
     return found
+
+
+def check_set(recipe: Recipe, stage: Stage, *, mask: bool | None = None) -> None:
+    """Find, where a stage names its set, that it is there and can be learned as the recipe says.
+
+    Raises:
+        ConfigError: It cannot.
+        FormatError: It cannot be read.
+        StorageError: There is none.
+    """
+    named = recipe.stage(stage).set
+    if named is None:
+        return
+    if mask is False and stage == "cpt":
+        raise ConfigError(f"{named} was built with its mask", hint="take out cpt.set, to have sets built")
+    first = next(read_rows(named), None)
+    if first is not None and first.stage != stage:
+        raise ConfigError(f"{named} holds rows of {first.stage}, not of {stage}")
 
 
 def texts(recipe: Recipe) -> Iterator[str]:
@@ -100,7 +120,23 @@ def _train(recipe: Recipe) -> Iterator[Trajectory]:
     for domain in recipe.data.real:
         yield from itertools.islice(read_trajectories(recording_path(domain, "train")), recipe.data.limit)
     for source in recipe.data.sources:
-        yield from itertools.islice(read_trajectories(source), recipe.data.limit)
+        yield from itertools.islice(_imported(source, mask=True), recipe.data.limit)
+
+
+def _imported(path: Path, *, mask: bool) -> Iterator[Trajectory]:
+    """Yield the trajectories of a file or a folder, read as `worldline data build` reads them."""
+    reader = Importer([path], mask=mask, strict=True)
+    for unit in reader.units():
+        yield from reader.read(unit)
+
+
+def _reference(paths: Iterable[Path]) -> Reference | None:
+    reference = None
+    for path in paths:
+        reference = reference or Reference()
+        for trajectory in _imported(path, mask=False):
+            reference.hold(trajectory)
+    return reference
 
 
 def _built(
@@ -120,4 +156,5 @@ def _built(
         turns_per_trajectory=data.turns_per_trajectory,
         notes_share=recipe.evaluation.notes_share,
     )
-    return build_rows(trajectories, options, BuildReport(), checks=rules_by_turn if stage == "rl" else None)
+    checks = rules_by_turn if stage == "rl" else None
+    return build_rows(trajectories, options, BuildReport(), benchmarks=_reference(data.against), checks=checks)

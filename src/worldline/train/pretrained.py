@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
+
 from worldline.errors import ConfigError, StorageError, boundary, require_extra
 from worldline.models.adapters.merging import merge_adapter
 from worldline.models.base import Message
@@ -32,7 +34,8 @@ class HuggingFaceTokens:
 
     def render(self, messages: Sequence[Message], prompt: bool) -> str:
         """Lay a conversation out by the chat template."""
-        with boundary(ConfigError, "laying out a conversation by the model's template", ValueError, TypeError):
+        foreign = (ValueError, TypeError, TemplateError)
+        with boundary(ConfigError, "laying out a conversation by the model's template", *foreign):
             return str(
                 self._tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=prompt)
             )

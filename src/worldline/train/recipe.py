@@ -38,9 +38,13 @@ __all__ = [
 
 _Count = Annotated[int, Field(ge=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]
+_Decay = Annotated[float, Field(ge=0, lt=1)]
 
 ASIDE = ("licence", "threads", "trackers")
 """Keys that change nothing of what is trained: a run goes on where they are others."""
+
+
+_NAMED_PROMPTS = (Path("brief"), Path("full"))
 
 
 class ScratchModel(Frozen):
@@ -92,8 +96,8 @@ class OptimiserRecipe(Frozen):
 
     learning_rate: Annotated[float, Field(gt=0)] = 2e-4
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    beta1: _Share = 0.9
-    beta2: _Share = 0.95
+    beta1: _Decay = 0.9
+    beta2: _Decay = 0.95
     warmup: _Share = 0.03
     """Share of the steps."""
     schedule: Literal["linear", "cosine", "constant_with_warmup"] = "cosine"
@@ -159,9 +163,12 @@ class DataRecipe(Frozen):
     """What sets are built from, where a stage names none."""
 
     real: tuple[str, ...] = ("terminal",)
-    """Domains whose recorded train split is learned."""
+    """Domains whose recorded train split is learned. `terminal` is the commands alone, `terminal/keystrokes` the rest,
+    while `worldline data build --real terminal` takes both."""
     sources: tuple[Path, ...] = ()
-    """Files and folders of other trajectories."""
+    """Files and folders of other trajectories, in any known format; secrets in them are masked."""
+    against: tuple[Path, ...] = ()
+    """Files and folders of benchmarks: what stands in them is not learned."""
     limit: _Count | None = None
     """At most so many trajectories of each source."""
     prompts: Path | None = None
@@ -374,6 +381,9 @@ def _located(recipe: Recipe, folder: Path) -> Recipe:
     if recipe.model.start is not None:
         start = str(placed(Path(recipe.model.start)))
         changed["model"] = recipe.model.model_copy(update={"start": start})
-    sources = tuple(placed(path) for path in recipe.data.sources)
-    changed["data"] = recipe.data.model_copy(update={"sources": sources})
+    data, prompts = recipe.data, recipe.data.prompts
+    places: dict[str, Any] = {name: tuple(map(placed, getattr(data, name))) for name in ("sources", "against")}
+    if prompts is not None and prompts not in _NAMED_PROMPTS:
+        places["prompts"] = placed(prompts)
+    changed["data"] = data.model_copy(update=places)
     return recipe.model_copy(update=changed)

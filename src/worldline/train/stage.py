@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from worldline.data.rows import Stage, TrainingRow
-from worldline.errors import require_extra
+from worldline.errors import ConfigError, boundary, require_extra
 from worldline.models.trained import read_note, write_note
 from worldline.train.guarding import NotFiniteError, Watch, last_checkpoint, read_curve
 from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model, with_lora
@@ -141,6 +141,7 @@ def run_stage(
         return done
     for library in (*_LIBRARIES, *(["peft"] if recipe.lora else []), *(["trl", "datasets"] if stage == "rl" else [])):
         require_extra(library, "train")
+    _check_trackers(recipe.trackers)
     learned, measured = list(rows), list(held_out)
     if first and not (out / RECIPE).is_file():
         write_json(out / RECIPE, record)
@@ -169,6 +170,13 @@ def run_stage(
         write_note(recipe.note(domains, reasons=reasons), out / MODEL)
         write_json(out / RESULT, result.model_dump(mode="json"))
     return result
+
+
+def _check_trackers(names: Sequence[str]) -> None:
+    integrations = require_extra("transformers.integrations", "train")
+    with boundary(ConfigError, "the recipe's trackers", ValueError, RuntimeError, ImportError):
+        for kind in integrations.get_reporting_integration_callbacks(list(names)):
+            kind()
 
 
 def _quieten() -> None:
