@@ -10,11 +10,12 @@ import ast
 import json
 import operator
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, wraps
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import UndefinedError
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -30,6 +31,7 @@ __all__ = [
     "is_template",
     "literal",
     "names_in",
+    "plain",
     "render",
     "with_lets",
 ]
@@ -46,6 +48,10 @@ _METHODS = (
     *("removeprefix", "removesuffix", "find", "count", "splitlines"),
 )
 _STEPS = ("$each", "$base", "$if")
+_PASSES_ON = frozenset({"default", "d", "told", "defined", "undefined"})
+"""Filters that give an unknown value on as it is, and tests that look at it themselves."""
+_MOST_BITS = 10_000
+"""Of a number in an answer; Python writes none of more than 4300 digits."""
 
 
 class UnknownError(Exception):
@@ -68,37 +74,73 @@ class Unknown:
         raise UnknownError(self.what)
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __getitem__ = __iter__ = _raise
-    __len__ = __bool__ = __str__ = __int__ = __float__ = __call__ = __hash__ = _raise
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = _raise
+    __len__ = __bool__ = __str__ = __repr__ = __format__ = __call__ = __hash__ = __reversed__ = _raise
+    __int__ = __float__ = __complex__ = __index__ = __abs__ = __round__ = __neg__ = __pos__ = __invert__ = _raise
+    __trunc__ = __floor__ = __ceil__ = _raise
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _raise
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _raise
 
 
 class Missing(StrictUndefined):
     """A record or field that is known not to be there.
 
-    It equals nothing and is neither less nor more than anything; any other use but `is defined` breaks.
+    It equals nothing and is neither less nor more than anything that is known; any other use but `is defined` breaks.
     """
 
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:  # type: ignore[override]
+        _known(other)
         return isinstance(other, StrictUndefined)
 
     def __ne__(self, other: object) -> bool:  # type: ignore[override]
         return not self == other
 
     def _never(self, other: object) -> bool:
+        _known(other)
         return False
 
     __lt__ = __le__ = __gt__ = __ge__ = _never  # type: ignore[assignment]
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
+def _known(*values: Any) -> None:
+    """Raise where one of the values is unknown: only by looking at it could anything be told."""
+    for value in values:
+        if isinstance(value, Unknown):
+            raise UnknownError(value.what)
+
+
 ABSENT = Missing(name="record")
 """What a look-up gives for a key that does not exist."""
 
 
+class _Text(str):
+    """A text to the right of `in`."""
+
+    __slots__ = ()
+
+    def __contains__(self, value: object) -> bool:
+        _known(value)
+        return super().__contains__(value)  # type: ignore[operator] # what is no text breaks
+
+
+class _Generator(CodeGenerator):
+    """Lets the environment see what stands to the right of `in`: only a text cannot say by itself what is unknown."""
+
+    def visit_Operand(self, node: nodes.Operand, frame: Frame) -> None:
+        """Write the operator and what stands to its right."""
+        if node.op not in ("in", "notin"):
+            super().visit_Operand(node, frame)
+            return
+        self.write(" in environment.container(" if node.op == "in" else " not in environment.container(")
+        self.visit(node.expr, frame)
+        self.write(")")
+
+
 class _Environment(ImmutableSandboxedEnvironment):
-    intercepted_binops = frozenset({"+", "*", "**", "%"})
+    code_generator_class = _Generator
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "**", "%"})
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Look a field up; objects have no attributes but some methods of texts."""
@@ -108,12 +150,10 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Look a field, an item or a record up."""
-        if isinstance(obj, Unknown):
-            raise UnknownError(obj.what)
+        _known(obj)
         if isinstance(obj, StrictUndefined):
             return Missing(name=str(argument))
-        if isinstance(argument, Unknown):
-            raise UnknownError(argument.what)
+        _known(argument)
         if isinstance(obj, Mapping | str | Sequence) or hasattr(obj, "look_up"):
             try:
                 return obj[argument]
@@ -121,12 +161,24 @@ class _Environment(ImmutableSandboxedEnvironment):
                 pass
         return Missing(name=str(argument))
 
+    @staticmethod
+    def container(value: Any) -> Any:
+        """What `in` looks into."""
+        return _Text(value) if isinstance(value, str) else value
+
     def is_safe_callable(self, obj: Any) -> bool:
         """Only methods of texts and our own functions may be called."""
         return obj in _FUNCTIONS.values() or getattr(obj, "__name__", "") in _METHODS
 
+    def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function; only `dict` may be given what is unknown, as it does not look at it."""
+        if obj is not dict:
+            _known(*args, *kwargs.values())
+        return super().call(context, obj, *args, **kwargs)
+
     def call_binop(self, context: Any, operator_name: str, left: Any, right: Any) -> Any:
         """Compute within bounds."""
+        _known(left, right)
         if operator_name == "%" and isinstance(left, str):
             raise BrokenError("texts have no remainder")
         if operator_name == "**" and (abs(left) > 10**6 or abs(right) > 64):
@@ -142,8 +194,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 def _is_defined(value: Any) -> bool:
-    if isinstance(value, Unknown):
-        raise UnknownError(value.what)
+    _known(value)
     return not isinstance(value, StrictUndefined)
 
 
@@ -191,13 +242,26 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {"arithmetic": arithmetic, "dict": d
 def _environment() -> _Environment:
     environment = _Environment(undefined=Missing, keep_trailing_newline=True, autoescape=False)
     environment.filters = {name: call for name, call in environment.filters.items() if name in _FILTERS}
-    environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
+    environment.filters["tojson"] = lambda value: json.dumps(plain(value), ensure_ascii=False)
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
     environment.globals = dict(_FUNCTIONS)
     environment.tests["defined"] = _is_defined
     environment.tests["told"] = _is_told
     environment.tests["undefined"] = lambda value: not _is_defined(value)
+    for calls in (environment.filters, environment.tests):
+        calls.update({name: _guarded(call) for name, call in calls.items() if name not in _PASSES_ON})
     return environment
+
+
+def _guarded(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a filter or test of something unknown unknown: many look at types only, or take any failure for a no."""
+
+    @wraps(call)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        _known(*args, *kwargs.values())
+        return call(*args, **kwargs)
+
+    return guarded
 
 
 _ENVIRONMENT = _environment()
@@ -250,14 +314,15 @@ def _value(source: str, names: Mapping[str, Any]) -> Any:
         return source
     try:
         value = _compiled(source)(names)
+        if isinstance(value, Iterator):
+            value = list(value)
     except (UnknownError, BrokenError):
         raise
     except UndefinedError as exc:
         raise BrokenError(f"{source}: {exc}") from exc
     except _BREAKS as exc:
         raise BrokenError(f"{source}: {exc}") from exc
-    if isinstance(value, Unknown):
-        raise UnknownError(value.what)
+    _known(value)
     if isinstance(value, str | list) and len(value) > _MAX_LENGTH:
         raise BrokenError(f"{source}: the value is too long")
     return value
@@ -307,6 +372,25 @@ def render(template: Any, names: Mapping[str, Any]) -> Any:
         if not isinstance(value, StrictUndefined):
             made[key] = value
     return made
+
+
+def plain(value: Any) -> Any:
+    """Return what an expression gave as JSON data; a store is the list of its records.
+
+    Raises:
+        UnknownError: Something in it is unknown.
+        BrokenError: Something in it is not there, or no JSON data.
+    """
+    _known(_there(value))
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise BrokenError("the number is too large")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple) or hasattr(value, "look_up"):
+        return [plain(item) for item in value]
+    raise BrokenError(f"{type(value).__name__} is no JSON data")
 
 
 def _there(value: Any) -> Any:

@@ -19,8 +19,15 @@ _DOUBTED = "doubted"
 
 
 def as_key(value: Any) -> Key | None:
-    """Read a key: one value, or one for each part; None where it is none."""
+    """Read a key: one value, or one for each part; None where it is none.
+
+    Raises:
+        UnknownError: A part is unknown.
+    """
     parts = tuple(value) if isinstance(value, list | tuple) else (value,)
+    for part in parts:
+        if isinstance(part, Unknown):
+            raise UnknownError(part.what)
     return parts if parts and all(type(part) in (str, int) for part in parts) else None
 
 
