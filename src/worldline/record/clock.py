@@ -7,22 +7,14 @@ sandbox needs is little: see `clock.c`.
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import os
-import shutil
 import struct
-import subprocess
-import tempfile
 import time
 from datetime import UTC, datetime
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
-import platformdirs
-
-from worldline.errors import SandboxError, boundary
+from worldline.record.compiled import compiled
 
 __all__ = ["BOX_DIRECTORY", "FrozenClock", "clock_library"]
 
@@ -37,32 +29,13 @@ _NS = 1_000_000_000
 _COARSE = 5  # CLOCK_REALTIME_COARSE
 
 
-@cache
 def clock_library() -> Path:
-    """Return the compiled preload library, building it on first use (a tenth of a second).
+    """Return the compiled preload library, building it on first use.
 
     Raises:
         SandboxError: There is no C compiler, or it fails.
     """
-    source = files("worldline.record").joinpath("clock.c").read_bytes()
-    name = f"clock-{os.uname().machine}-{hashlib.sha256(source).hexdigest()[:16]}.so"
-    target = Path(platformdirs.user_cache_dir("worldline")) / name
-    if target.exists():
-        return target
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        raise SandboxError("no C compiler for the frozen clock", hint="apt-get install gcc libc6-dev")
-    with boundary(SandboxError, "building the frozen clock"), tempfile.TemporaryDirectory() as folder:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        (Path(folder) / "clock.c").write_bytes(source)
-        command = [compiler, "-O2", "-shared", "-fPIC", "-o", "clock.so", "clock.c"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SandboxError(f"building the frozen clock failed: {done.stderr[-300:]}", hint="apt-get install gcc")
-        staged = target.with_suffix(f".{os.getpid()}")  # renamed into place, so that no reader meets half a file
-        shutil.copyfile(Path(folder) / "clock.so", staged)
-        staged.replace(target)
-    return target
+    return compiled("clock.c", "-shared", "-fPIC")
 
 
 class FrozenClock:

@@ -24,7 +24,9 @@ from pathlib import Path, PurePosixPath
 
 from worldline.domains.terminal.state import DEFAULT_CLOCK, TerminalState
 from worldline.errors import SandboxError, StorageError, boundary
+from worldline.kernels.shell.builtins.system.environment import bash_order
 from worldline.record.clock import BOX_DIRECTORY, FrozenClock, clock_library
+from worldline.record.compiled import compiled
 from worldline.record.layout import build_layout
 from worldline.types import WorldSpec
 
@@ -162,13 +164,16 @@ def _hold_namespace(mapping: _Mapping) -> int:
 _SETUP = r"""
 set -e
 if [ "$UID" = 0 ]; then
-  mkdir -m 700 /run/.usr
-  mkdir /run/.usr/over /run/.usr/work
-  touch -r /usr /run/.usr/over
+  /usr/bin/mkdir -m 700 /run/.usr
+  /usr/bin/mkdir /run/.usr/over /run/.usr/work
+  /usr/bin/touch -r /usr /run/.usr/over
   overlay="lowerdir=/usr,upperdir=/run/.usr/over,workdir=/run/.usr/work,userxattr,volatile"
-  if mount -n -t overlay overlay -o "$overlay" /usr; then mount -n -t tmpfs -o "size=$TMPFS_SIZE" tmpfs /usr/local; fi
+  if /usr/bin/mount -n -t overlay overlay -o "$overlay" /usr; then
+    /usr/bin/mount -n -t tmpfs -o "size=$TMPFS_SIZE" tmpfs /usr/local
+  fi
 fi
-said=$(tar -xpf - -C / --numeric-owner --delay-directory-restore --warning=no-timestamp $TAR_OPTIONS_BOX <&$1 2>&1) ||
+options="--numeric-owner --delay-directory-restore --warning=no-timestamp $TAR_OPTIONS_BOX"
+said=$(/usr/bin/tar -xpf - -C / $options <&$1 2>&1) ||
   { printf %.300s "$said" >&2; exit 97; }
 eval "exec $1<&-"
 if [ "$3" -gt 0 ]; then
@@ -178,11 +183,13 @@ fi
 if [ "$5" = merged ]; then exec 2>&1; fi
 cd -- "$6"
 shift 6
-unset TMPFS_SIZE overlay said TAR_OPTIONS_BOX SHLVL OLDPWD _
 exec 7>&2 2>/dev/null
-"$@" 2>&7 7>&- || exit
+/run/.clock/become "$@" 2>&7 7>&- || exit
 """
-"""Runs as root in the box: unpacks the layout, then starts the shell, whose process id follows `ns_last_pid`."""
+"""Runs as root in the box: unpacks the layout, then starts the shell, whose process id follows `ns_last_pid`.
+
+Nothing that the world declares may act here: the environment is clean, programs are named by their paths, and once the
+layout is there, which may replace any of them, only `become` is run (see `become.c`)."""
 
 
 @dataclass(slots=True)
@@ -212,7 +219,9 @@ class Box:
             SandboxError: bubblewrap is missing, namespaces are not allowed, or the layout cannot be unpacked.
             StorageError: The host's disk is full.
         """
-        bubblewrap, library = find_bubblewrap(), clock_library()
+        bubblewrap, library, become = find_bubblewrap(), clock_library(), compiled("become.c", "-static")
+        variables = _packed(self._variables())
+        _packed([self.state.start_directory, *self.shell])
         root = (self.surroundings.root or Path("/")).resolve()
         order = None if self.surroundings.order_seed is None else random.Random(self.surroundings.order_seed)
         self.rootless = os.geteuid() != 0
@@ -224,7 +233,9 @@ class Box:
             shared = self._place / "clock"
             shared.mkdir()
             shutil.copyfile(library, shared / "clock.so")
+            shutil.copyfile(become, shared / "become")
             (shared / "setup").write_text(_SETUP)
+            (shared / "variables").write_bytes(variables)
             for name, text in _machine().items() if self.surroundings.other_machine else ():
                 (shared / name).write_text(text)
             for place in (self._place, shared, *shared.iterdir()):
@@ -236,7 +247,7 @@ class Box:
                     os.chown(disk, owner, owner)
             self.clock = FrozenClock(shared, self.state.clock, owner)
         try:
-            self._spawn(self._launch(bubblewrap, mapping), self._options(root, shared, mapping), layout)
+            self._spawn(self._launch(bubblewrap, mapping), _packed(self._options(root, shared, mapping)), layout)
         finally:
             if mapping is not None and mapping.holder is not None:
                 self._holder = mapping.holder
@@ -296,6 +307,12 @@ class Box:
         return mounts
 
     def _environment(self) -> list[str]:
+        """The environment of the set-up."""
+        command = ["--clearenv", "--setenv", "PATH", "/usr/bin", "--setenv", "TMPFS_SIZE", str(self.limits.disk)]
+        return [*command, *(["--setenv", "TAR_OPTIONS_BOX", "--no-same-owner"] if self.rootless else [])]
+
+    def _variables(self) -> list[str]:
+        """The environment of the shell, in the order in which a bash would hand it on."""
         state = self.state
         paths = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
         if state.user_id == 0:
@@ -309,15 +326,11 @@ class Box:
             "LC_ALL": state.locale,
             "TZ": state.timezone,
             **self._terminal_variables(),
-            **state.env,
+            **{name: value for name, value in state.env.items() if name not in ("SHLVL", "OLDPWD")},
+            "PWD": state.start_directory,
+            "_": "/usr/bin/setpriv",
         }
-        if self.rootless:
-            values["TAR_OPTIONS_BOX"] = "--no-same-owner"
-        values["TMPFS_SIZE"] = str(self.limits.disk)
-        command = ["--clearenv"]
-        for name, value in values.items():
-            command += ["--setenv", name, value]
-        return command
+        return [f"{name}={values[name]}" for name in bash_order(values)]
 
     def _terminal_variables(self) -> dict[str, str]:
         return {}
@@ -332,13 +345,13 @@ class Box:
         become = ["--reuid", identity, "--regid", identity, "--clear-groups"]
         return ["setpriv", *become, "--inh-caps=-all", f"--bounding-set={keep}"]
 
-    def _spawn(self, launch: list[str], options: list[str], layout: bytes) -> None:
+    def _spawn(self, launch: list[str], options: bytes, layout: bytes) -> None:
         report_read, report_write = os.pipe()
         # the options go by a file, so that `ps` in the box does not show host paths
         with tempfile.TemporaryFile() as archive, tempfile.TemporaryFile() as arguments:
             with boundary(StorageError, "preparing the sandbox"):
                 archive.write(layout)
-                arguments.write("".join(f"{option}\0" for option in options).encode())
+                arguments.write(options)
                 for file in (archive, arguments):
                     file.flush()
                     file.seek(0)
@@ -412,6 +425,18 @@ class Box:
                 with suppress(OSError):
                     pipe.close()
         os.close(self.status)
+
+
+def _packed(words: Sequence[str]) -> bytes:
+    """Words for a file, each ended by NUL.
+
+    Raises:
+        SandboxError: One holds NUL: what follows it would be taken for a word of its own.
+    """
+    for word in words:
+        if "\0" in word:
+            raise SandboxError(f"a box cannot be told a text with NUL in it: {word[:80]!r}")
+    return "".join(f"{word}\0" for word in words).encode("utf-8", "surrogateescape")
 
 
 _PREFIX = "worldline-box-"

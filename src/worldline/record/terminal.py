@@ -60,11 +60,11 @@ class _TerminalBox(Box):
     def _terminal_variables(self) -> dict[str, str]:
         return {"TERM": self.screen.term}
 
-    def _spawn(self, launch: list[str], options: list[str], layout: bytes) -> None:
+    def _spawn(self, launch: list[str], options: bytes, layout: bytes) -> None:
         archive, arguments = self._place / "archive", self._place / "arguments"
         with boundary(StorageError, "preparing the sandbox"):
             archive.write_bytes(layout)
-            arguments.write_text("".join(f"{option}\0" for option in options))
+            arguments.write_bytes(options)
         opening = 'exec 3<"$1" 4<"$2"; rm "$1" "$2"; shift 2; exec "$@"'
         # what this process ignores (Python SIGPIPE, a worker SIGINT) the box must not
         command = ["/usr/bin/nice", "-n", str(-os.nice(0))] if os.nice(0) else []

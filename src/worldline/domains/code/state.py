@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from worldline.domains.terminal.state import Variables
 from worldline.types import Frozen
 
 __all__ = ["HOME", "CodeState", "FileContent"]
@@ -66,7 +67,7 @@ class CodeState(Frozen):
     """All files in the home and in /tmp are declared, so that another one does not exist; otherwise that is unknown."""
     packages: tuple[str, ...] | None = ()
     """Packages beside the standard library that can be imported; None: unknown."""
-    env: dict[str, str] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
     """Environment variables beside PATH, HOME, USER, LOGNAME, SHELL, LC_ALL and TZ."""
     clock: Annotated[datetime, AfterValidator(_aware)] | None = None
     """When the session starts; None: unknown. Time stands still while a cell runs."""

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from worldline.domains.terminal.state import DEFAULT_CLOCK, AbsolutePath, FileSpec
+from worldline.domains.terminal.state import DEFAULT_CLOCK, AbsolutePath, FileSpec, PlainText, Variables
 from worldline.domains.tools.collections import CollectionsSpec
 from worldline.types import Frozen, JsonDict
 
@@ -224,10 +224,10 @@ class CommandServer(_Server):
     """Any other server that speaks the protocol over stdio, by its command line."""
 
     kind: Literal["command"]
-    command: tuple[str, ...] = Field(min_length=1)
+    command: tuple[PlainText, ...] = Field(min_length=1)
     cwd: AbsolutePath | None = None
     """Directory it is started in; default: the user's home."""
-    env: dict[str, str] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
     complete: bool = False
 
 
@@ -260,7 +260,7 @@ class McpState(Frozen):
     """By absolute path, shared by all servers: what a filesystem server shows, databases and repositories apart."""
     clock: Annotated[datetime, AfterValidator(_aware)] = DEFAULT_CLOCK
     """The wall clock, which stands still unless something sleeps. Left out, a recorder may use another day."""
-    env: dict[str, str] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
     """Environment of all servers."""
     collections: CollectionsSpec | None = None
     """Tools that no server above owns, described by records and rules (docs/tool-worlds.md)."""

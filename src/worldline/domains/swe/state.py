@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from worldline.domains.terminal.state import DEFAULT_CLOCK, FileSpec, TerminalState
+from worldline.domains.terminal.state import DEFAULT_CLOCK, FileSpec, PlainText, TerminalState, Variables
 from worldline.types import Frozen
 
 __all__ = ["SweState"]
@@ -53,12 +53,12 @@ class SweState(Frozen):
     """Files that are those of another shipped package: its name by path relative to the root."""
     removed: tuple[Annotated[str, AfterValidator(_place)], ...] = ()
     """Files of the package that are not there."""
-    commit: str | None = "Initial commit"
+    commit: PlainText | None = "Initial commit"
     """Message of the commit that holds everything at the start; null: no git repository."""
     branch: Annotated[str, Field(pattern=r"^[\w./-]+$")] = "main"
     author: Annotated[str, Field(pattern=r"^[^<>\n\"\\]+ <[^<>\n\"\\]+>$")] = "Dev <dev@example.com>"
     """Who commits."""
-    env: dict[str, str] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
     """Exported variables."""
     user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]*$")] = "user"
     hostname: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")] = "box"

@@ -9,7 +9,16 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-__all__ = ["DEFAULT_CLOCK", "AbsolutePath", "FileSpec", "ScreenSpec", "ShellSpec", "TerminalState"]
+__all__ = [
+    "DEFAULT_CLOCK",
+    "AbsolutePath",
+    "FileSpec",
+    "PlainText",
+    "ScreenSpec",
+    "ShellSpec",
+    "TerminalState",
+    "Variables",
+]
 
 DEFAULT_CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -30,7 +39,23 @@ def _file(value: object) -> object:
     return {"content": value} if isinstance(value, str) else value
 
 
+def _plain(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not contain NUL")
+    return text
+
+
+def _variable(name: str) -> str:
+    if not name or "=" in name:
+        raise ValueError("a variable's name must not be empty or contain '='")
+    return name
+
+
 AbsolutePath = Annotated[str, AfterValidator(_absolute)]
+PlainText = Annotated[str, AfterValidator(_plain)]
+"""A text that can be a program's argument: without NUL."""
+Variables = dict[Annotated[PlainText, AfterValidator(_variable)], PlainText]
+"""Environment variables."""
 
 
 class _Part(BaseModel):
@@ -45,7 +70,7 @@ class FileSpec(_Part):
     base64: str | None = None
     """Binary content."""
     kind: Literal["file", "directory", "symlink"] = "file"
-    target: str | None = None
+    target: PlainText | None = None
     """Where a symlink points."""
     mode: Annotated[str, Field(pattern=r"^[0-7]{3,4}$")] | None = None
     """Octal permissions; default 644 for files, 755 for directories."""
@@ -113,14 +138,14 @@ class TerminalState(_Part):
     not declared there does not exist."""
     cwd: AbsolutePath | None = None
     """Working directory; default the user's home."""
-    env: dict[str, str] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
     """Exported variables beside PATH, HOME, USER, LOGNAME, SHELL, LANG/LC_ALL and TZ."""
     user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]*$")] = "user"
-    uid: int | None = None
+    uid: Annotated[int, Field(ge=0, lt=1 << 31)] | None = None
     """Default 0 for root, otherwise 1000."""
     hostname: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")] = "box"
-    locale: str = "C.UTF-8"
-    timezone: str = "UTC"
+    locale: PlainText = "C.UTF-8"
+    timezone: PlainText = "UTC"
     packages: tuple[str, ...] | None = None
     """Names of the Debian packages that are installed beside the essential ones. None: unknown, so that no
     command is ever known to be missing."""

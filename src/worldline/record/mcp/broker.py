@@ -184,7 +184,7 @@ def _start(config: dict[str, Any]) -> dict[str, _Server]:
     for spec in config["servers"]:
         try:
             servers[spec["name"]] = _Server(spec, config["limits"])
-        except OSError as exc:
+        except (OSError, ValueError) as exc:
             _tell(event="exit", status=127, said=str(exc), **{"from": spec["name"]})
     return servers
 
@@ -194,7 +194,7 @@ def main() -> None:
     config = json.loads(sys.stdin.readline())
     try:
         _prepare(config)
-    except OSError as exc:
+    except (OSError, ValueError) as exc:  # the latter where a name or a word holds NUL
         _tell(event="failed", why=str(exc))
         return
     _tell(event="ready")
