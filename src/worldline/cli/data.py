@@ -17,11 +17,10 @@ from worldline.cli.options import json_file_option, write_json
 from worldline.cli.push import push_data
 from worldline.cli.teaching import teaching_of, teaching_options
 from worldline.data.rows import ASKED, STAGES, Stage
-from worldline.errors import ConfigError, StorageError, boundary
+from worldline.errors import ConfigError
 
 if TYPE_CHECKING:
     from worldline.data.building import BuildReport, Checks, DataOptions
-    from worldline.data.overlap import Reference
     from worldline.data.rows import TrainingRow
     from worldline.data.teaching import Teaching
     from worldline.types import JsonDict, Trajectory
@@ -125,8 +124,9 @@ def build(
     from worldline.data.building import BuildReport, DataOptions
     from worldline.data.card import data_card
     from worldline.data.corpora import manual_rows
+    from worldline.data.overlap import benchmark_reference
     from worldline.data.parallel import build_rows_in_parallel
-    from worldline.data.sets import REPORT, write_rows
+    from worldline.data.sets import CARD, REPORT, prompts_mark, write_rows
 
     options = DataOptions.model_validate(
         {
@@ -154,7 +154,7 @@ def build(
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("trajectories")
-        reference = _reference(against, skip_bad) if against else None
+        reference = benchmark_reference(against, skip_bad=skip_bad) if against else None
         found = _trajectories([*paths, *more], domains, skip_bad)
         watched = (trajectory for trajectory in found if not bar.advance(task))  # type: ignore[func-returns-value]
         rows: Iterator[TrainingRow | bytes]
@@ -169,11 +169,13 @@ def build(
             )
         if manual_pages and stage == "cpt":
             rows = _joined(rows, manual_rows(manual_pages, report))
-        write_rows(out, rows)
-    record = {**_record(options, report, [*paths, *more], domains, against), **_taught(teaching)}
-    with boundary(StorageError, f"writing {out}", OSError):
-        (out / REPORT).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        (out / "README.md").write_text(data_card(record), encoding="utf-8")
+        record: JsonDict = {"prompts": prompts_mark(prompts)}
+
+        def beside() -> dict[str, str]:
+            record.update({**_record(options, report, [*paths, *more], domains, against), **_taught(teaching)})
+            return {REPORT: json.dumps(record, indent=1, ensure_ascii=False) + "\n", CARD: data_card(record)}
+
+        write_rows(out, rows, beside)
     if json_file is not None:
         write_json(json_file, record)
     if str(json_file) != "-":
@@ -197,18 +199,6 @@ def _trajectories(paths: list[Path], domains: tuple[str, ...], skip_bad: bool) -
             raise ConfigError(f"there are no recordings of {domain}")
         for file in found:
             yield from read_trajectories(file)
-
-
-def _reference(paths: tuple[Path, ...], skip_bad: bool) -> Reference:
-    from worldline.data.overlap import Reference
-    from worldline.formats.importing import Importer
-
-    reference = Reference()
-    reader = Importer(list(paths), strict=not skip_bad)
-    for unit in reader.units():
-        for trajectory in reader.read(unit):
-            reference.hold(trajectory)
-    return reference
 
 
 def _checks(stage: Stage) -> Checks | None:

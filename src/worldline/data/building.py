@@ -15,7 +15,7 @@ from worldline.data.filters import Kept, drawn_turns, filtered
 from worldline.data.layout import answer, conversation, prompt
 from worldline.data.masking import MaskSettings, TurnClass, classify, kept
 from worldline.data.overlap import Reference
-from worldline.data.reasoning import Executed, execute, in_words
+from worldline.data.reasoning import Executed, execute, execute_behind, in_words
 from worldline.data.rows import Asked, Stage, TrainingMessage, TrainingRow
 from worldline.errors import ConfigError
 from worldline.formats.base import is_evaluation_only
@@ -293,7 +293,7 @@ def _transition_rows(trajectory: Trajectory, outcome: Kept, options: DataOptions
                 continue
             asked = prompt(trajectory, number, options.prompts)
             done = execute(kernel, turn)
-            if done.true:
+            if done.true and done.changed is not None:
                 told = "\n".join(f"- {line}" for line in done.changed) or _NOTHING
                 request = f"{turn.action.render()}\n\n{_TRANSITION}"
                 chat = (
@@ -357,6 +357,9 @@ def _sft_rows(
             report.left_out["the kernel's answer is not the true one"] += 1
             continue
         target = _target(turn, done) if options.state_change else None
+        if options.state_change and target is None:
+            report.left_out["what the action changes is not known"] += 1
+            continue
         reasoning = in_words(turn.action, done, f"{options.seed}:{trajectory.id}")
         chat = (*question.messages, answer(trajectory, number, reasoning, target))
         yield _row(trajectory, "sft", chat, turn=number, target=target, teacher="executed")
@@ -364,17 +367,12 @@ def _sft_rows(
 
 def _executed(trajectory: Trajectory, number: int) -> Executed:
     """Carry a trajectory out up to and with one of its turns."""
-    kernel = build_kernel(trajectory.world)
-    try:
-        for turn in trajectory.turns[:number]:
-            kernel.absorb(turn)
-        return execute(kernel, trajectory.turns[number])
-    finally:
-        kernel.close()
+    return execute_behind(trajectory.world, trajectory.turns[:number], trajectory.turns[number])
 
 
-def _target(turn: Turn, done: Executed) -> JsonDict:
-    return {"state_change": list(done.changed), "reward": turn.reward}
+def _target(turn: Turn, done: Executed) -> JsonDict | None:
+    """What an answer tells beside the observation; None where it is not known what changed."""
+    return None if done.changed is None else {"state_change": list(done.changed), "reward": turn.reward}
 
 
 def _rl_rows(
@@ -389,7 +387,7 @@ def _rl_rows(
         target: JsonDict | None = None
         if options.state_change and trajectory.world.domain in KERNELS.names():
             done = _executed(trajectory, number)
-            target = _target(turn, done) if done.true else None
+            target = _target(turn, done)
         yield _row(
             trajectory,
             "rl",

@@ -25,6 +25,7 @@ def data_card(record: JsonDict) -> str:
         f"{record['rows']:,} rows of {record['trajectories']:,} trajectories ({record['turns']:,} turns), made by "
         f"{record['made_by']} with seed {options['seed']} from {', '.join(record['from'])}. "
         + (f"Decontaminated against {', '.join(record['against'])}." if record["against"] else "Not decontaminated.")
+        + (f" Prompts: `{record['prompts']}`." if record.get("prompts") else "")
     )
     sections = {
         "Domains (rows)": record["domains"],

@@ -31,8 +31,9 @@ def filtered(trajectory: Trajectory) -> Kept:
     """Say which turns of a trajectory may be learned.
 
     Left out are trajectories of fewer than two turns, those that call undeclared tools, and in GUI domains those
-    without states; of the others, turns with an empty action, the failing part of a retry (an action, its error, and
-    the same action again), and in GUI domains turns that changed nothing, or that show a challenge.
+    without states; of the others, turns that say so themselves (`train` 0: copied, refused, or nothing is known of the
+    action), turns with an empty action, the failing parts of a retry (an action, its error, and the same action again
+    until it succeeds), and in GUI domains turns that changed nothing, or that show a challenge.
     """
     turns = trajectory.turns
     if len(turns) < 2:
@@ -64,6 +65,8 @@ def _undeclared(trajectory: Trajectory) -> str | None:
 
 def _reason(turns: tuple[Turn, ...], number: int, *, screen: bool) -> str | None:
     turn = turns[number]
+    if not turn.train:
+        return "not for training"
     if not turn.action.render().strip() or (turn.action.text is not None and not turn.action.text.strip()):
         return "empty action"
     if _is_retried(turns, number):
@@ -79,12 +82,16 @@ def _reason(turns: tuple[Turn, ...], number: int, *, screen: bool) -> str | None
 
 
 def _is_retried(turns: tuple[Turn, ...], number: int) -> bool:
-    """Whether an action failed and the very next turn repeats it: what came between is noise, not environment."""
-    turn = turns[number]
-    if not turn.observation.is_error or number + 1 >= len(turns):
+    """Whether an action failed and was repeated at once until it succeeded: what came between is noise."""
+    if not turns[number].observation.is_error:
         return False
-    following = turns[number + 1]
-    return following.action.render() == turn.action.render() and not following.observation.is_error
+    asked = turns[number].action.render()
+    for following in turns[number + 1 :]:
+        if following.action.render() != asked:
+            return False
+        if not following.observation.is_error:
+            return True
+    return False
 
 
 def drawn_turns(

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from worldline.formats.importing import Importer
 from worldline.types import Trajectory, Turn, content_id
 
-__all__ = ["Overlap", "Reference", "trajectory_hash", "turn_hash"]
+__all__ = ["Overlap", "Reference", "benchmark_reference", "trajectory_hash", "turn_hash"]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -111,3 +113,21 @@ class Reference:
 
     def _share(self, grams: frozenset[int]) -> float | None:
         return len(grams & self._found_grams) / len(grams) if len(grams) >= self.least else None
+
+
+def benchmark_reference(paths: Iterable[Path], *, skip_bad: bool = False) -> Reference:
+    """Hold the trajectories of benchmarks that training must see nothing of, for `build_rows(..., benchmarks=...)`.
+
+    Args:
+        paths: Files and folders, in any format that is read.
+        skip_bad: Go on past records that cannot be read.
+
+    Raises:
+        FormatError: Something cannot be read.
+    """
+    reference = Reference()
+    reader = Importer(list(paths), strict=not skip_bad)
+    for unit in reader.units():
+        for trajectory in reader.read(unit):
+            reference.hold(trajectory)
+    return reference

@@ -6,15 +6,15 @@ Every step was carried out, and the answer it leads to was compared with reality
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from worldline.data.transitions import changes
+from worldline.data.effects import effects
 from worldline.domains import get_domain
-from worldline.kernels import Kernel
-from worldline.types import Action, Observation, Turn
+from worldline.kernels import Kernel, build_kernel
+from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
-__all__ = ["Executed", "execute", "in_words"]
+__all__ = ["Executed", "execute", "execute_behind", "in_words"]
 
 _READS = 12
 """Things that were read and are named."""
@@ -42,8 +42,10 @@ class Executed:
     reads: tuple[str, ...]
     absent: tuple[str, ...]
     """What it looked for and did not find."""
-    changed: tuple[str, ...]
-    """Differences of the state, one a line."""
+    before: JsonDict
+    """The state before it, as the kernel describes it."""
+    changed: tuple[str, ...] | None
+    """Differences of the state, one a line; none where it is known to be the same, None where that is not known."""
     observation: Observation
 
 
@@ -56,17 +58,39 @@ def execute(kernel: Kernel, turn: Turn) -> Executed:
     """
     footprint = kernel.footprint(turn.action) or {}
     before = kernel.describe()
-    proposal = kernel.propose(turn.action)
-    compared = get_domain(kernel.domain).compare(proposal.observation, turn.observation)
-    kernel.absorb(turn)
+    earlier = kernel.fork()
+    try:
+        proposal = kernel.propose(turn.action)
+        true = proposal.known and get_domain(kernel.domain).compare(proposal.observation, turn.observation).exact
+        kernel.absorb(turn)
+        changed = effects(before, earlier, kernel, proposal) if true else None
+    finally:
+        earlier.close()
     return Executed(
-        true=proposal.known and compared.exact,
+        true=true,
         steps=tuple(dict.fromkeys(name for name in proposal.classes if not name.startswith("("))),
         reads=tuple(_named(footprint, absent=False)),
         absent=tuple(_named(footprint, absent=True)),
-        changed=tuple(changes(before, kernel.describe())),
+        before=before,
+        changed=changed,
         observation=turn.observation,
     )
+
+
+def execute_behind(world: WorldSpec, history: Iterable[Turn], turn: Turn) -> Executed:
+    """Carry out a turn behind others, in a kernel of its own.
+
+    Raises:
+        ConfigError: The domain has no kernel.
+        KernelError: The world cannot be set up.
+    """
+    kernel = build_kernel(world)
+    try:
+        for earlier in history:
+            kernel.absorb(earlier)
+        return execute(kernel, turn)
+    finally:
+        kernel.close()
 
 
 def in_words(action: Action, done: Executed, seed: str) -> str:
@@ -81,7 +105,7 @@ def in_words(action: Action, done: Executed, seed: str) -> str:
         parts.append(f"It meets nothing at {_listed(done.absent)}.")
     if done.changed:
         parts.append("It changes the state:\n" + "\n".join(f"- {line}" for line in done.changed))
-    else:
+    elif done.changed is not None:
         parts.append("It leaves the state as it is.")
     parts += [_outcome(done.observation), chance.choice(_CLOSINGS)]
     return "\n".join(parts)

@@ -25,13 +25,13 @@ from pydantic import Field
 from worldline.data.building import GROUNDED, BuildReport, DataOptions, build_rows, shortened
 from worldline.data.layout import answer_message
 from worldline.data.overlap import Reference
-from worldline.data.reasoning import Executed, execute, in_words
+from worldline.data.reasoning import Executed, execute_behind, in_words
 from worldline.data.rows import TrainingMessage, TrainingRow
 from worldline.domains import get_domain
 from worldline.domains.answers import OPEN_TAG
 from worldline.domains.templating import render
 from worldline.errors import ConfigError, EmptyAnswerError, ModelError, TruncatedError
-from worldline.kernels import KERNELS, build_kernel
+from worldline.kernels import KERNELS
 from worldline.models.base import Message, ModelAnswer, Sampling
 from worldline.models.context import estimate_tokens, turns_to_drop
 from worldline.models.watching import WatchedModel
@@ -259,13 +259,8 @@ def _executed(row: TrainingRow, world: WorldSpec, truth: Observation) -> Execute
     """What a kernel carried out at the row's turn; None where there is none, or its answer is not the true one."""
     if row.domain not in KERNELS.names():
         return None
-    kernel = build_kernel(world)
-    try:
-        for turn in map(Turn.model_validate, row.extra["history"]):
-            kernel.absorb(turn)
-        done = execute(kernel, Turn(action=Action.model_validate(row.extra["action"]), observation=truth))
-    finally:
-        kernel.close()
+    history = map(Turn.model_validate, row.extra["history"])
+    done = execute_behind(world, history, Turn(action=Action.model_validate(row.extra["action"]), observation=truth))
     return done if done.true else None
 
 
