@@ -100,7 +100,7 @@ def canonical_json(value: Any) -> str:
 
 def content_id(value: Any, length: int = 16) -> str:
     """Return the first `length` hex digits of the SHA-256 of the canonical JSON of `value`."""
-    return hashlib.sha256(canonical_json(value).encode("utf-8")).hexdigest()[:length]
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:length]
 
 
 def drawn(key: str) -> float:
