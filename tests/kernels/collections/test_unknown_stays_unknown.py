@@ -59,8 +59,8 @@ def test_tests(name: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     ["-u", "+u", "not u", "u.x", "u[0]", "u[1:]", "args.text[u:]", "args.text[u]", "args.row[u]", "u()", "1 in u",
-     "u in args.items", "u in users", "[u, 1] in users", "users[u]", "users[[u, 1]]", "u in args.text", "u not in args.text",
-     "1 if u else 2",
+     "u in args.items", "u in users", "[u, 1] in users", "users[u]", "users[[u, 1]]", "u in args.text",
+     "u not in args.text", "1 if u else 2",
      "arithmetic(u)", "args.text.startswith(u)", "args.text.find(u)", "args.text.split(u)", "args.text.count(u)",
      "2.5 | round(u)", "args.items | join(u)", "args.items | sum(start=u)", "gone | default(u)", "u | default(1)",
      "args.items | select('equalto', u) | list", "[u] | map('string') | list", "[u] | select('none') | list",

@@ -7,9 +7,11 @@ answers that were *recorded*. Texts and values are templates: `"{{ args.id }}"` 
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from worldline.domains.terminal.state import TerminalState
 from worldline.types import Frozen, JsonDict
@@ -33,6 +35,9 @@ __all__ = [
 
 Operation = Literal["create", "read", "update", "delete", "list", "search", "shell"]
 
+_NUMBERED = re.compile(r"(?:[^{}]|\{\{|\}\})*\{n(?::0?\d{0,3}[dxX]?)?\}(?:[^{}]|\{\{|\}\})*")
+"""A pattern that gives every number another text; doubled braces stand for themselves."""
+
 
 class JsonStyle(Frozen):
     """How an environment writes JSON."""
@@ -54,6 +59,13 @@ class IdSpec(Frozen):
     """Number of the next one."""
     integer: bool = False
     """The id is a number, not a text."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _holds_the_number(cls, pattern: str) -> str:
+        if not _NUMBERED.fullmatch(pattern):
+            raise ValueError("must hold the number once, as {n}, {n:04d} or the like, and no other field")
+        return pattern
 
 
 class KeyedRecord(Frozen):
@@ -239,6 +251,16 @@ class CollectionsSpec(Frozen):
     tick: Annotated[int, Field(ge=0)] = 1
     """Seconds that pass with each call, where `now` is set."""
     json_style: JsonStyle = JsonStyle()
+
+    @field_validator("now")
+    @classmethod
+    def _is_a_time(cls, now: str) -> str:
+        if now:
+            try:
+                datetime.fromisoformat(now)
+            except ValueError as exc:
+                raise ValueError("is no time as ISO 8601 writes it, like 2024-05-15T15:00:00") from exc
+        return now
 
     @model_validator(mode="after")
     def _stores_exist(self) -> CollectionsSpec:

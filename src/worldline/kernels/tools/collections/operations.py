@@ -160,6 +160,8 @@ def _update(call: Call, state: State) -> Outcome:
     key, record = _existing(call, store)
     if key is None or record is ABSENT:
         return Outcome(_missing(call, key or ()), state, error=True, kind="update missing", why="no such record")
+    if not isinstance(record, Mapping):
+        raise BrokenError("the record has no fields")
     changes = {name: value for name, value in _given(call, store).items() if name not in _key_arguments(call, store)}
     after = {**record, **changes}
     answer = _answer(call, _shown(after, call.rule), record=after, before=record)

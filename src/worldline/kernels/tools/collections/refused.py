@@ -10,6 +10,8 @@ __all__ = ["refused_again"]
 
 _NUMBER = re.compile(r"(?<![\w.:/-])\d+(?:\.\d+)?(?![\w:/-]|\.\d)")
 """A number by itself: no part of a word, a date or a path."""
+_LARGEST = 2**53
+"""Up to here every whole number is told from its neighbours; beyond, numbers are not held against each other."""
 
 
 def refused_again(text: str, before: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
@@ -71,7 +73,7 @@ def _totals(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
             for where, number in _totals(item, f"{name}[]"):
                 sums[where] = sums.get(where, 0) + number
         yield from sums.items()
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
         yield name, float(value)
 
 

@@ -22,6 +22,7 @@ from worldline.kernels.tools.collections.expressions import (
     UnknownError,
     holds,
     names_in,
+    plain,
     render,
     with_lets,
 )
@@ -98,17 +99,17 @@ class CollectionServer:
     def call(self, tool: str, arguments: Arguments) -> Proposal:
         """Answer a call; see :class:`worldline.kernels.tools.base.ServerKernel`."""
         rule = self._rule(tool)
+        outcome, text, why = None, "", ""
         try:
             outcome = self._outcome(tool, arguments, rule)
+            text = self._written(outcome.answer, rule)
         except (UnknownError, BrokenError) as exc:
-            outcome = None
-            why = str(exc)
+            outcome, why = None, str(exc)
         if (said := self._recorded(tool, arguments, rule, outcome)) is not None:
             return said
         if outcome is None:
             self._state = self._doubted(rule, tool).ticked()
             return Proposal(self._guess(tool, arguments, rule), known=False, classes=("unknown",), why=why)
-        text = self._written(outcome.answer, rule)
         self._state = outcome.state.ticked("" if outcome.error else tool)
         self._note(tool, arguments, text, outcome.error)
         if not outcome.error:
@@ -354,12 +355,20 @@ class CollectionServer:
         twin._state = trusted
         try:
             outcome = twin._outcome(tool, arguments, rule)
+            return Observation.from_text(self._written(outcome.answer, rule), is_error=outcome.error)
         except (UnknownError, BrokenError):
             return None
-        return Observation.from_text(self._written(outcome.answer, rule), is_error=outcome.error)
 
     def _written(self, answer: Any, rule: ToolRule) -> str:
-        return answer if isinstance(answer, str) else style_text(answer, self._style(rule))
+        """Write an answer down.
+
+        Raises:
+            UnknownError: Something in it is unknown.
+            BrokenError: It is no JSON data.
+        """
+        return (
+            answer if isinstance(answer, str) else style_text(plain(answer), rule.json_style or self._spec.json_style)
+        )
 
     def _follow(self, tool: str, arguments: Arguments, rule: ToolRule, value: Any, text: str) -> None:
         names = self._names(arguments, rule, tool)
@@ -411,7 +420,11 @@ class CollectionServer:
 
     def _learn_deletion(self, arguments: Arguments, rule: ToolRule, names: Mapping[str, Any], before: State) -> None:
         for name in (rule.store,) if isinstance(rule.store, str) else rule.store:
-            key = key_of(rule, before.stores[name], names, arguments)
+            try:
+                key = key_of(rule, before.stores[name], names, arguments)
+            except (UnknownError, BrokenError):
+                self._state = self._state.doubting((name,))  # one of its records went, nobody knows which
+                continue
             if key is not None:
                 self._state = before.with_store(before.stores[name].drop(key))
 
@@ -424,13 +437,11 @@ class CollectionServer:
                 key = key_of(rule, store, names, arguments)
                 template = rule.missing if rule.missing is not None else self._spec.messages.missing_record
                 said = render(template, {**names, "tool": tool, "key": [str(part) for part in key or ()]})
+                said = self._written(said, rule)
             except (UnknownError, BrokenError):
                 continue
-            if key is not None and text == (said if isinstance(said, str) else style_text(said, self._style(rule))):
+            if key is not None and text == said:
                 self._state = self._state.with_store(store.drop(key))
-
-    def _style(self, rule: ToolRule) -> JsonStyle:
-        return rule.json_style or self._spec.json_style
 
     def _keep(self, name: str, item: Any, template: Any, names: Mapping[str, Any]) -> None:
         store = self._state.stores[name]
@@ -471,7 +482,8 @@ def _applied(state: State, case: CaseSpec, names: Mapping[str, Any]) -> tuple[St
     for effect in case.effects:
         store = state.stores[effect.store]
         if effect.key is None:
-            key = as_key([names["answer"].get(part) for part in store.spec.key])
+            answer = names["answer"]
+            key = as_key([answer.get(part) for part in store.spec.key]) if isinstance(answer, Mapping) else None
         else:
             key = as_key(render(effect.key, names))
         if key is None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from worldline.domains.tools.collections import CollectionsSpec, RecordedRead
+from worldline.kernels.tools.collections.expressions import Unknown
 from worldline.kernels.tools.collections.stores import Key, Store
 from worldline.types import JsonDict, canonical_json
 
@@ -97,11 +98,15 @@ class State:
             return self
         return replace(self, stores=stores, reads=reads)
 
-    def now(self, spec: CollectionsSpec) -> str:
+    def now(self, spec: CollectionsSpec) -> str | Unknown:
         """The world's time: what was declared, and a tick for each call since."""
         if not spec.now:
             return ""
-        moment = datetime.fromisoformat(spec.now) + timedelta(seconds=spec.tick * self.calls)
+        moment = datetime.fromisoformat(spec.now)
+        try:
+            moment += timedelta(seconds=spec.tick * self.calls)
+        except OverflowError:
+            return Unknown("the calendar ends before the world's time")
         text = moment.isoformat()
         return text.removesuffix("+00:00") + "Z" if spec.now.endswith("Z") else text
 

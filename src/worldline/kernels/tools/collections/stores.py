@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from worldline.domains.tools.collections import StoreSpec
-from worldline.kernels.tools.collections.expressions import ABSENT, Unknown, UnknownError
+from worldline.kernels.tools.collections.expressions import ABSENT, Unknown, UnknownError, plain
 from worldline.types import JsonDict, canonical_json, content_id
 
 __all__ = ["Key", "Store", "StoreView", "as_key"]
@@ -87,7 +87,13 @@ class Store:
         return [self.get(key) for key in self.present()]
 
     def put(self, key: Key, record: Any) -> Store:
-        """Return a store with this record; one that was there keeps its place."""
+        """Return a store with this record; one that was there keeps its place.
+
+        Raises:
+            UnknownError: Something in the record is unknown.
+            BrokenError: It is no JSON data.
+        """
+        record = plain(record)
         was_gone = isinstance(self.changed.get(key), tuple)
         if not was_gone:
             return replace(self, changed={**self.changed, key: record})
