@@ -10,7 +10,7 @@ from jinja2 import TemplateError
 from train_tokens import chat
 
 from worldline.cli import cli
-from worldline.data.sets import write_rows
+from worldline.data.sets import REPORT, write_rows
 from worldline.errors import ConfigError, StorageError
 from worldline.formats import read_trajectories, write_trajectories
 from worldline.recordings import path as recording_path
@@ -156,6 +156,19 @@ def test_what_stands_in_a_benchmark_is_not_learned(tmp_path):
     held = {trajectory.id for trajectory in read_trajectories(tmp_path / "bench" / "some.jsonl")}
     learned = {row.trajectory for row in stage_rows(parse_recipe(text), "cpt")}
     assert len(held) == 2 and held < {row.trajectory for row in whole} and learned and not held & learned
+
+
+def test_a_set_of_other_prompts_than_the_recipe_measures_by_is_refused(tmp_path):
+    write_rows(tmp_path / "set", [chat(("a", "b"))])
+    cpt = f"cpt: {{set: {tmp_path / 'set'}}}\n"
+    own, brief = parse_recipe(f"{SMALL}{cpt}"), parse_recipe(f"{SMALL}data: {{prompts: brief}}\n{cpt}")
+    assert stage_rows(own, "cpt") == stage_rows(brief, "cpt"), "an older set does not say"
+    for prompts, right, wrong in (("brief", brief, own), (None, own, brief)):
+        (tmp_path / "set" / REPORT).write_text(json.dumps({"prompts": prompts}))
+        assert stage_rows(right, "cpt")
+        with pytest.raises(ConfigError, match=r"was built with the .*prompts.*, and the recipe asks by the") as caught:
+            stage_rows(wrong, "cpt")
+        assert "data.prompts" in caught.value.hint
 
 
 def test_an_ablation_that_cannot_be_done_whole_is_not_begun(tmp_path):

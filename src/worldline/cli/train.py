@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_CURVE = ("loss", "eval_loss", "reward", "eval_reward", "exact", "eval_exact")
+_CURVE = ("loss", "eval_loss", "reward", "eval_reward", "exact", "eval_exact", "eval_greedy_exact")
 
 
 @click.group()

@@ -14,7 +14,7 @@ from typing import Literal
 
 from worldline.data.rows import Stage
 from worldline.errors import ConfigError, boundary
-from worldline.train.guarding import CURVE, read_curve
+from worldline.train.guarding import CURVE, GREEDY, read_curve
 from worldline.train.measuring import ERROR, RISE
 from worldline.train.rewards.rubric import DIMENSIONS
 from worldline.train.runs import RECIPE
@@ -27,6 +27,7 @@ Panel = Literal["loss", "reward", "rise", "dimensions", "shares"]
 
 _HELD_OUT = "eval_"
 _SHARES = ("exact", "unreadable", "copied", "flagged", "unjudged")
+_GREEDY_SHARES = ("exact", "error_agreement", "rouge_l")
 _Z = 1.96
 
 
@@ -102,15 +103,16 @@ def _recipe(folder: Path) -> JsonDict:
 
 def _figures(stage: Stage, curves: Sequence[Sequence[JsonDict]]) -> list[tuple[Panel, str]]:
     """Which figures are drawn where. Without a measurement on held-out prompts, those of the batches stand in."""
+    greedy: list[tuple[Panel, str]] = [("shares", GREEDY + name) for name in _GREEDY_SHARES]
     if stage != "rl":
-        return [("loss", "loss"), ("loss", f"{_HELD_OUT}loss")]
+        return [("loss", "loss"), ("loss", f"{_HELD_OUT}loss"), *greedy]
     measured = any(f"{_HELD_OUT}reward" in record for curve in curves for record in curve)
     prefix = _HELD_OUT if measured else ""
     batches: list[tuple[Panel, str]] = [("reward", "reward")] if measured else []
     dimensions: list[tuple[Panel, str]] = [("dimensions", prefix + name) for name in DIMENSIONS]
     shares: list[tuple[Panel, str]] = [("shares", prefix + name) for name in _SHARES]
     rewards: list[tuple[Panel, str]] = [("reward", f"{prefix}reward"), ("rise", _HELD_OUT + RISE)]
-    return [*batches, *rewards, *dimensions, *shares]
+    return [*batches, *rewards, *dimensions, *shares, *greedy]
 
 
 def _summed(name: str, panel: Panel, curves: Sequence[Sequence[JsonDict]]) -> Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,25 @@ from worldline.errors import ModelError, StorageError, boundary, require_extra
 from worldline.train.writing import write_text
 from worldline.types import JsonDict
 
-__all__ = ["COMPLETE", "CURVE", "NotFiniteError", "Watch", "callbacks", "guarded", "last_checkpoint", "read_curve"]
+__all__ = [
+    "COMPLETE",
+    "CURVE",
+    "GREEDY",
+    "NotFiniteError",
+    "Watch",
+    "callbacks",
+    "guarded",
+    "last_checkpoint",
+    "read_curve",
+]
 
 Watch = Callable[[JsonDict], None]
 """Called with every record of the curve while training runs."""
 
 CURVE = "curve.jsonl"
+GREEDY = "eval_greedy_"
+"""Begins the names of figures of answers to held-out turns, asked greedily as `worldline bench real` asks. RL's other
+`eval_*` are of answers that are drawn."""
 COMPLETE = "complete"
 """A file that is written last into a checkpoint: without it, the checkpoint was interrupted."""
 
@@ -27,18 +40,24 @@ class NotFiniteError(ModelError):
     """A loss or a gradient is no finite number: training cannot go on from here."""
 
 
-def guarded(base: Any) -> Any:
+def guarded(base: Any, answers: Callable[[Any], Mapping[str, float]] | None = None) -> Any:
     """Return a subclass of a trainer class whose checkpoints are there whole or not at all, and whose loss is finite.
 
     A checkpoint that cannot be written is taken away again; the one before it stays. Every measurement draws the same
     random numbers, and leaves those of training as they were: how often one measures changes nothing that is learned,
     and what two measurements differ by is less a matter of luck.
+
+    Args:
+        base: The trainer class.
+        answers: Measures the answers of a model; every measurement's record holds its figures as well.
     """
     torch: Any = require_extra("torch", "train")
     foreign = (OSError, RuntimeError, require_extra("safetensors", "train").SafetensorError)
 
     class Guarded(base):  # type: ignore[misc]
         """The trainer with its guards."""
+
+        _unanswered = False
 
         def _save_checkpoint(self, model: Any, trial: Any) -> None:
             folder = Path(self._get_output_dir(trial=trial)) / f"checkpoint-{self.state.global_step}"
@@ -61,7 +80,14 @@ def guarded(base: Any) -> Any:
             devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
             with torch.random.fork_rng(devices):
                 torch.manual_seed(self.args.seed + self.args.process_index)
+                self._unanswered = answers is not None and self.is_world_process_zero()
                 return super().evaluate(*args, **kwargs)
+
+        def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+            if self._unanswered and answers is not None:
+                self._unanswered = False
+                logs.update(answers(self.model))
+            super().log(logs, *args, **kwargs)
 
     return Guarded
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from worldline.bench.rules.generating import rules_by_turn
 from worldline.data.building import BuildReport, DataOptions, build_rows
-from worldline.data.overlap import Reference
+from worldline.data.overlap import benchmark_reference
 from worldline.data.rows import Stage, TrainingRow
-from worldline.data.sets import read_rows
+from worldline.data.sets import REPORT, prompts_mark, read_report, read_rows
 from worldline.errors import ConfigError
 from worldline.formats import read_trajectories
 from worldline.formats.importing import Importer
@@ -67,6 +67,17 @@ def check_set(recipe: Recipe, stage: Stage, *, mask: bool | None = None) -> None
     first = next(read_rows(named), None)
     if first is not None and first.stage != stage:
         raise ConfigError(f"{named} holds rows of {first.stage}, not of {stage}")
+    report = read_report(named) if (named / REPORT).is_file() else {}
+    asked, wanted = report.get("prompts"), prompts_mark(recipe.data.prompts)
+    if "prompts" in report and asked != wanted:
+        raise ConfigError(
+            f"{named} was built with {_told(asked)}, and the recipe asks by {_told(wanted)}",
+            hint="give the set's prompts as data.prompts: what is trained is measured by them, and says so",
+        )
+
+
+def _told(prompts: str | None) -> str:
+    return f"the prompts {prompts}" if prompts else "the domain's own prompts"
 
 
 def texts(recipe: Recipe) -> Iterator[str]:
@@ -120,23 +131,14 @@ def _train(recipe: Recipe) -> Iterator[Trajectory]:
     for domain in recipe.data.real:
         yield from itertools.islice(read_trajectories(recording_path(domain, "train")), recipe.data.limit)
     for source in recipe.data.sources:
-        yield from itertools.islice(_imported(source, mask=True), recipe.data.limit)
+        yield from itertools.islice(_imported(source), recipe.data.limit)
 
 
-def _imported(path: Path, *, mask: bool) -> Iterator[Trajectory]:
+def _imported(path: Path) -> Iterator[Trajectory]:
     """Yield the trajectories of a file or a folder, read as `worldline data build` reads them."""
-    reader = Importer([path], mask=mask, strict=True)
+    reader = Importer([path], mask=True, strict=True)
     for unit in reader.units():
         yield from reader.read(unit)
-
-
-def _reference(paths: Iterable[Path]) -> Reference | None:
-    reference = None
-    for path in paths:
-        reference = reference or Reference()
-        for trajectory in _imported(path, mask=False):
-            reference.hold(trajectory)
-    return reference
 
 
 def _built(
@@ -157,4 +159,10 @@ def _built(
         notes_share=recipe.evaluation.notes_share,
     )
     checks = rules_by_turn if stage == "rl" else None
-    return build_rows(trajectories, options, BuildReport(), benchmarks=_reference(data.against), checks=checks)
+    return build_rows(
+        trajectories,
+        options,
+        BuildReport(),
+        benchmarks=benchmark_reference(data.against) if data.against else None,
+        checks=checks,
+    )

@@ -48,8 +48,11 @@ def rl_trainer(run: Run, reward: Reward | None = None) -> Any:
     if not measured:
         run.held_out = []
     config = trl.GRPOConfig(**run.arguments, **_settings(how))
-    rewarded = reward or reward_function([*run.rows, *run.held_out], how.reward)
-    return guarded(measuring(_resumable(trl.GRPOTrainer), rewarded, run.out))(
+    rewarded = reward
+    if rewarded is None:
+        own = rewarded = reward_function([*run.rows, *run.held_out], how.reward)
+        run.closing.callback(own.close)
+    return guarded(measuring(_resumable(trl.GRPOTrainer), rewarded, run.out), run.answers)(
         model=run.model,
         reward_funcs=[rewarded],
         args=config,

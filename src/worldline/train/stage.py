@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from worldline.data.rows import Stage, TrainingRow
 from worldline.errors import ConfigError, boundary, require_extra
 from worldline.models.trained import read_note, write_note
-from worldline.train.guarding import NotFiniteError, Watch, last_checkpoint, read_curve
+from worldline.train.guarding import GREEDY, NotFiniteError, Watch, last_checkpoint, read_curve
 from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model, with_lora
 from worldline.train.recipe import Recipe
 from worldline.train.runs import MODEL, RECIPE, RESULT, StageResult, claimed, read_result
@@ -27,7 +28,7 @@ from worldline.types import JsonDict
 __all__ = ["Run", "run_stage"]
 
 _LIBRARIES = ("torch", "transformers", "accelerate")
-_CHECKPOINTS, _LAST_GOOD = "checkpoints", "last-good"
+_CHECKPOINTS, _LAST_GOOD, _MEASURED = "checkpoints", "last-good", "measured"
 
 
 @dataclass(slots=True)
@@ -49,6 +50,8 @@ class Run:
     tokens: int = 0
     learned: int = 0
     fitting: JsonDict | None = None
+    closing: ExitStack = field(default_factory=ExitStack)
+    """What is freed when the run ends, well or not."""
 
     @property
     def token_source(self) -> HuggingFaceTokens:
@@ -59,6 +62,28 @@ class Run:
     def start(self) -> int:
         """Step that training goes on from."""
         return 0 if self.checkpoint is None else int(self.checkpoint.name.rpartition("-")[2])
+
+    @property
+    def answers(self) -> Callable[[Any], JsonDict] | None:
+        """Measures the answers of a model as `eval_greedy_*`; None where `evaluation.generate` is not set."""
+        evaluate = self.evaluate
+        if evaluate is None or not self.recipe.evaluation.generate:
+            return None
+
+        def measure(model: Any) -> JsonDict:
+            # written as a folder and asked as any other
+            folder, training = self.out / _MEASURED, model.training
+            save_model(model, self.tokenizer, folder, reasoning=self.reasons)
+            found = evaluate(folder)
+            model.train(training)
+            return {f"{GREEDY}{name}": value for name, value in found.items() if isinstance(value, int | float)}
+
+        return measure
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the model learns to reason."""
+        return self.stage == "sft" and self.recipe.reasoning
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -156,18 +181,18 @@ def run_stage(
         model = with_lora(model, recipe.lora)
     checkpoint = last_checkpoint(out / _CHECKPOINTS)
     run = Run(recipe, stage, out, seed, tokenizer, model, learned, measured, watch, checkpoint, evaluate)
-    made = trainer(run)
-    began = time.monotonic()
-    _train(made, run)
+    with run.closing:
+        made = trainer(run)
+        began = time.monotonic()
+        _train(made, run)
     result = _result(run, made, time.monotonic() - began)
     if first:
         # who asks the model later fits prompts to what it was trained with
         tokenizer.model_max_length = recipe.context
-        reasons = stage == "sft" and recipe.reasoning
-        save_model(model, tokenizer, out / MODEL, reasoning=reasons)
+        save_model(model, tokenizer, out / MODEL, reasoning=run.reasons)
         before = read_note(start) if start is not None else None
         domains = {row.domain for row in learned}.union(before.domains if before is not None else ())
-        write_note(recipe.note(domains, reasons=reasons), out / MODEL)
+        write_note(recipe.note(domains, reasons=run.reasons), out / MODEL)
         write_json(out / RESULT, result.model_dump(mode="json"))
     return result
 

@@ -12,7 +12,6 @@ from typing import Any
 from worldline.errors import ConfigError, require_extra
 from worldline.train.batches import Collator, EncodedRows, selected_logits, weighted_loss
 from worldline.train.guarding import callbacks, guarded
-from worldline.train.pretrained import save_model
 from worldline.train.recipe import StageRecipe
 from worldline.train.stage import Run
 from worldline.train.tokens import Encoded, Encoder
@@ -43,18 +42,17 @@ def tuning_trainer(run: Run) -> Any:
 
 
 def _trainer(run: Run, transformers: Any, rows: list[Encoded], measured: list[Encoded]) -> Any:
-    trainer_class = _weighted(guarded(transformers.Trainer))
+    trainer_class = _weighted(guarded(transformers.Trainer, run.answers))
     if not measured:
         run.held_out = []
     arguments = transformers.TrainingArguments(**run.arguments, per_device_eval_batch_size=4)
-    more = [_answers(run, transformers)] if run.recipe.evaluation.generate and run.evaluate else []
     return trainer_class(
         model=run.model,
         args=arguments,
         data_collator=Collator(run.tokenizer.pad_token_id),
         train_dataset=EncodedRows(rows),
         eval_dataset=EncodedRows(measured) if measured else None,
-        callbacks=[*callbacks(run.out, run.watch, run.start), *more],
+        callbacks=callbacks(run.out, run.watch, run.start),
     )
 
 
@@ -87,21 +85,3 @@ def _weighted(base: Any) -> Any:
             return loss.detach(), None, None
 
     return Weighted
-
-
-def _answers(run: Run, transformers: Any) -> Any:
-    """Measure answers beside the held-out loss: the model is written as a folder and asked as any other."""
-    assert run.evaluate is not None
-    evaluate = run.evaluate
-
-    class Answers(transformers.TrainerCallback):  # type: ignore[misc]
-        def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-            folder = run.out / "measured"
-            training = model.training
-            save_model(model, run.tokenizer, folder, reasoning=run.recipe.reasoning and run.stage == "sft")
-            found = evaluate(folder)
-            model.train(training)
-            if run.watch is not None:
-                run.watch({"step": int(state.global_step), **{f"eval_{name}": value for name, value in found.items()}})
-
-    return Answers()

@@ -152,7 +152,8 @@ class RewardFunction:
     tally: list[tuple[str, dict[str, float]]] | None = None
     """Where there is a list, the figures of every answer go there as well, each with the id of its row."""
     _loop: tuple[ExitStack, BlockingPortal] | None = None
-    _sums: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    _sums: dict[str, tuple[float, int]] = field(default_factory=lambda: defaultdict(lambda: (0.0, 0)))
+    """Sum and number of each figure's values since the last call of `metrics`, which not everybody calls."""
 
     def __post_init__(self) -> None:
         self.__name__ = "worldline_reward"  # what trainers name curves by
@@ -195,14 +196,15 @@ class RewardFunction:
         for (id, _), one in zip(asked, scored, strict=True):
             figures = self._figures(one)
             for name, value in figures.items():
-                self._sums[name].append(value)
+                total, count = self._sums[name]
+                self._sums[name] = total + value, count + 1
             if self.tally is not None:
                 self.tally.append((id, figures))
         return scored
 
     def metrics(self) -> dict[str, float]:
         """Return the means since the last call, and begin anew: the reward, the five dimensions, shares of faults."""
-        means = {name: sum(values) / len(values) for name, values in sorted(self._sums.items()) if values}
+        means = {name: total / count for name, (total, count) in sorted(self._sums.items())}
         self._sums.clear()
         return means
 
