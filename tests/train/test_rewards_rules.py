@@ -10,7 +10,7 @@ from worldline.formats import read_trajectories
 from worldline.recordings import path
 from worldline.train.rewards import RewardOptions, read_answer, read_moment, reward_function
 from worldline.train.rewards.moment import GroundsCache
-from worldline.train.rewards.rules import imagined, rule_part
+from worldline.train.rewards.rules import rule_part
 from worldline.types import Action, Observation, Source, ToolSpec, Turn, WorldSpec
 
 
@@ -90,15 +90,13 @@ def test_what_follows_must_stay_consistent():
     assert ruled(made, wrong, legality=False).reward is None, "no checks, no legality: no rule to go by"
 
 
-def test_several_imagined_steps_are_held_against_what_followed():
-    moment = read_moment(row(TERMINAL, TURNS, 1))
-    cache = GroundsCache()
-    grounds = cache.of(moment)
-    true = [(turn.action, turn.observation) for turn in TURNS[1:3]]
-    assert imagined(grounds, moment, true, TURNS[3:]) == [True, True, True]
-    wrong = [(TURNS[1].action, seen("a text\n")), true[1]]
-    assert imagined(grounds, moment, wrong, TURNS[3:])[0] is False
-    cache.close()
+@pytest.mark.parametrize(("steps", "broken"), [(1, False), (2, True)])
+def test_what_an_answer_imagines_is_held_against_as_many_recorded_actions_as_wanted(steps, broken):
+    turns = [command("touch a.txt && echo made", "made\n"), command("cat notes.txt", "one\ntwo\n")]
+    turns.append(command("ls", "a.txt\nnotes.txt\n"))
+    made = row(TERMINAL, turns, 0)
+    wrong = seen("", "touch: cannot touch 'a.txt': Permission denied\n", 1)
+    assert ("following" in ruled(made, wrong, steps=steps).why) is broken
 
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

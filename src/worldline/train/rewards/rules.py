@@ -10,8 +10,9 @@ wrong arguments   a call that its tool's schema refuses may not succeed
 outcome           where the kernel is sure: error or none as it says (a file that is not there is not read)
 status            where the truth has a status, the answer has one; where the kernel is sure, the same
 form              JSON where the truth is JSON; a screen no larger than the screen
-following         k recorded actions behind the turn: where a kernel that absorbed the truth foretold the recorded
-                  answer, one that absorbed the policy's answer must do so as well
+following         k recorded actions behind the turn (`steps`), in the state that the policy's answer imagines: where a
+                  kernel that absorbed the truth foretold the recorded answer, one that absorbed the policy's answer
+                  must do so as well
 ================  ==================================================================================================
 """
 
@@ -30,9 +31,9 @@ from worldline.kernels.tools.collections.checking import refusal
 from worldline.train.rewards.answer import Answer
 from worldline.train.rewards.moment import Grounds, Moment
 from worldline.train.rewards.rubric import HIGHEST, form_faults
-from worldline.types import Action, Observation, ToolSpec, Turn
+from worldline.types import Observation, ToolSpec
 
-__all__ = ["Rules", "broken", "imagined", "rule_part"]
+__all__ = ["Rules", "broken", "rule_part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,38 +130,3 @@ def _stays_consistent(moment: Moment, observation: Observation, grounds: Grounds
     except WorldlineError:
         return False
     return all(is_so for is_so, must_be in zip(followed, wanted, strict=True) if must_be)
-
-
-def imagined(
-    grounds: Grounds, moment: Moment, answers: Sequence[tuple[Action, Observation]], following: Sequence[Turn]
-) -> list[bool]:
-    """Hold several imagined answers, one after the other, against recorded turns behind them.
-
-    Args:
-        grounds: The state before the first.
-        moment: The first turn.
-        answers: Each action with what the policy answered, in order.
-        following: Recorded turns behind the last.
-
-    Returns:
-        One truth value for each imagined answer (no sure kernel contradicts its outcome, in the state that its
-        predecessors left), then one for each recorded turn (the kernel does not surely answer otherwise).
-
-    Raises:
-        WorldlineError: The kernel cannot follow.
-    """
-    trial = grounds.kernel.fork()
-    compare = moment.domain.compare
-    found = []
-    try:
-        for action, observation in answers:
-            proposal = trial.propose(action)
-            found.append(not proposal.known or is_error(proposal.observation) == is_error(observation))
-            trial.absorb(Turn(action=action, observation=observation))
-        for turn in following:
-            proposal = trial.propose(turn.action)
-            found.append(not proposal.known or compare(proposal.observation, turn.observation).exact)
-            trial.absorb(turn)
-        return found
-    finally:
-        trial.close()
