@@ -58,6 +58,14 @@ def test_empty_actions_and_retries_are_no_targets():
     assert drawn_turns(outcome, mine, 0) == drawn_turns(outcome, mine, 0)
 
 
+def test_all_failures_of_a_retried_action_are_no_targets():
+    tries = [turn("x", "no", error=True), turn("x", "no", error=True), turn("x", "yes")]
+    assert filtered(trajectory(*tries)).dropped == {0: "retried", 1: "retried"}
+    assert filtered(trajectory(*tries[:2])).dropped == {}, "it never succeeds, so that is how the environment is"
+    assert filtered(trajectory(tries[0], turn("ls", "a"), *tries[1:])).dropped == {2: "retried"}
+    assert filtered(trajectory(turn("x", "no", error=True, train=0), *tries)).dropped[0] == "not for training"
+
+
 def test_screens_that_did_not_change_are_no_targets():
     mine = trajectory(turn("a", "page", state_before="page"), turn("b", "other", state_before="page"), domain="web")
     assert filtered(mine).dropped == {0: "no change"}

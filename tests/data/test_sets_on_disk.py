@@ -10,6 +10,7 @@ from worldline.cli import cli
 from worldline.data.overlap import benchmark_reference
 from worldline.data.rows import TrainingMessage, TrainingRow
 from worldline.data.sets import CARD, REPORT, ROWS, prompts_mark, read_report, read_rows, write_rows
+from worldline.errors import ConfigError
 from worldline.formats import write_trajectories
 from worldline.types import Action, Observation, Source, Trajectory, Turn, WorldSpec
 
@@ -95,3 +96,25 @@ def test_a_report_tells_prompts_and_benchmarks(tmp_path, given, told):
     assert report["prompts"] == told and report["against"] == ["bench.jsonl"]
     assert report["rows"] == 1 and report["left_out"] == {"in a benchmark": 1}
     assert ("`brief`" in (tmp_path / "set" / CARD).read_text()) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["sft", "--manual-pages", "3"], "--manual-pages"),
+        (["rl", "--transitions", "0.5"], "--transitions"),
+        (["sft", "--no-mask"], "--no-mask"),
+        (["cpt", "--state-change"], "--state-change"),
+        (["cpt", "--asked", "both"], "--asked"),
+        (["cpt", "--turns-per-trajectory", "2"], "--turns-per-trajectory"),
+        (["sft", "--rollouts", "3"], "--rollouts"),
+        (["sft", "--vary-prompts"], "--vary-prompts"),
+        (["sft", "--max-overlap", "0.1"], "--max-overlap"),
+        (["sft", "--teacher", "http://127.0.0.1:9#x", "--jobs", "2"], "--jobs"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(tmp_path, words, named):
+    out = tmp_path / "set"
+    done = CliRunner().invoke(cli, ["data", "build", *words, "--real", "code", "--out", str(out)])
+    assert isinstance(done.exception, ConfigError) and named in str(done.exception)
+    assert not out.exists()

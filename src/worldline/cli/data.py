@@ -37,6 +37,7 @@ _COUNTS = (
     "teachers",
     "rollouts",
     "left_out",
+    "unusable",
     "dropped_turns",
     "labels",
     "trained",
@@ -65,9 +66,13 @@ data.add_command(push_data)
 @click.option("--pool", type=click.Choice(["cpt", "tuning", "all"]), help="Families to take; default: the stage's own.")
 @click.option("--no-mask", is_flag=True, help="CPT: learn every observation.")
 @click.option(
-    "--transitions", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="CPT: turns told as transitions."
+    "--transitions",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="CPT: share of turns also told as transitions.",
 )
-@click.option("--state-change", is_flag=True, help="SFT: targets also tell what changed, and the reward.")
+@click.option("--state-change", is_flag=True, help="SFT, RL: targets also tell what changed, and the reward.")
 @click.option("--manual-pages", type=click.IntRange(1), help="CPT: so many manual pages of this machine as well.")
 @click.option("--max-characters", type=click.IntRange(1000), help="Longest row; early turns are dropped whole.")
 @click.option(
@@ -86,7 +91,7 @@ data.add_command(push_data)
 )
 @click.option("--allow-simulated", is_flag=True, help="Take simulated trajectories too; the set says which it holds.")
 @click.option("--prompts", type=click.Path(path_type=Path), help="Folder of templates, or `brief`.")
-@click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read.")
+@click.option("--skip-bad", is_flag=True, help="Go on past records that cannot be read or whose world is wrong.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all draws.")
 @teaching_options
 @click.option("--jobs", type=click.IntRange(1), help="Processes; default: one a CPU core. The set is the same.")
@@ -142,13 +147,15 @@ def build(
             "prompts": prompts,
             "asked": asked,
             "turns_per_trajectory": turns_per_trajectory,
+            "skip_bad": skip_bad,
         }
     )
-    if stage == "cpt" and (asked != "model" or turns_per_trajectory != 1):
-        raise ConfigError(
-            "rows of cpt are whole trajectories", hint="--asked and --turns-per-trajectory go with sft and rl"
-        )
+    _check_options(options, manual_pages)
+    if max_overlap != DataOptions.model_fields["max_overlap"].default and not against:
+        raise ConfigError("--max-overlap is about benchmarks", hint="name one with --against")
     teaching = teaching_of(stage, out, seed, **teacher)
+    if teaching is not None and jobs is not None:
+        raise ConfigError("what a teacher is asked is asked in one process", hint="leave --jobs out; see --concurrency")
     report = BuildReport()
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed}"), TimeElapsedColumn())
@@ -167,7 +174,7 @@ def build(
             rows = build_rows_in_parallel(
                 watched, options, report, jobs=processes, benchmarks=reference, checks=_checks(stage)
             )
-        if manual_pages and stage == "cpt":
+        if manual_pages:
             rows = _joined(rows, manual_rows(manual_pages, report))
         record: JsonDict = {"prompts": prompts_mark(prompts)}
 
@@ -182,6 +189,35 @@ def build(
         _print(record, out)
 
 
+def _check_options(options: DataOptions, manual_pages: int | None) -> None:
+    """Refuse options that the stage has no use for.
+
+    Raises:
+        ConfigError: There is one.
+    """
+    if options.stage == "cpt":
+        of, given = (
+            "sft and rl",
+            {
+                "--asked": options.asked != "model",
+                "--turns-per-trajectory": options.turns_per_trajectory != 1,
+                "--state-change": options.state_change,
+            },
+        )
+    else:
+        of, given = (
+            "cpt",
+            {
+                "--no-mask": not options.mask,
+                "--transitions": bool(options.transitions),
+                "--manual-pages": manual_pages is not None,
+            },
+        )
+    wrong = [name for name, is_given in given.items() if is_given]
+    if wrong:
+        raise ConfigError(f"{options.stage} has no use for {', '.join(wrong)}", hint=f"that goes with {of}")
+
+
 def _trajectories(paths: list[Path], domains: tuple[str, ...], skip_bad: bool) -> Iterator[Trajectory]:
     from worldline.formats import read_trajectories
     from worldline.formats.importing import Importer
@@ -192,13 +228,20 @@ def _trajectories(paths: list[Path], domains: tuple[str, ...], skip_bad: bool) -
     if paths:
         reader = Importer(paths, mask=True, strict=not skip_bad)
         for unit in reader.units():
-            yield from reader.read(unit)
+            yield from (_placed(trajectory, unit.name) for trajectory in reader.read(unit))
     for domain in domains:
         found = recorded(domain, "train")
         if not found:
             raise ConfigError(f"there are no recordings of {domain}")
         for file in found:
-            yield from read_trajectories(file)
+            yield from (_placed(trajectory, f"Worldline-Real/{domain} train") for trajectory in read_trajectories(file))
+
+
+def _placed(trajectory: Trajectory, file: str) -> Trajectory:
+    """The trajectory with the file that it was read from, which errors name; our own format does not note it."""
+    if isinstance(trajectory.origin.get("file"), str):
+        return trajectory
+    return trajectory.model_copy(update={"origin": {**trajectory.origin, "file": file}})
 
 
 def _checks(stage: Stage) -> Checks | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from worldline.errors import ConfigError
 
@@ -18,6 +19,10 @@ __all__ = ["teaching_of", "teaching_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_ABOUT_A_TEACHER = (
+    *("judge", "rollouts", "threshold", "mix", "target", "vary_prompts", "teacher_prompts", "concurrency", "models"),
+    "model_cache",
+)
 _WINDOW = 2
 """Turns under way for each call that may be in flight."""
 
@@ -38,7 +43,13 @@ def teaching_options(function: F) -> F:
             show_default=True,
             help="Least mean of the five dimensions, 1 to 5.",
         ),
-        click.option("--mix", type=share, default=0.0, show_default=True, help="Turns that a kernel teaches instead."),
+        click.option(
+            "--mix",
+            type=share,
+            default=0.0,
+            show_default=True,
+            help="Share of the trajectories whose turns a kernel teaches instead, where it can.",
+        ),
         click.option(
             "--target",
             type=click.Choice(["truth", "rollout"]),
@@ -81,8 +92,9 @@ def teaching_of(
         StorageError: The file of answers cannot be opened.
     """
     if teacher is None:
-        if judge is not None or mix:
-            raise ConfigError("--judge and --mix are about a teacher", hint="name one with --teacher")
+        given = [f"--{name.replace('_', '-')}" for name in _ABOUT_A_TEACHER if _was_given(name)]
+        if given:
+            raise ConfigError(f"there is no teacher for {', '.join(given)}", hint="name one with --teacher")
         return None
     if stage != "sft":
         raise ConfigError(f"a teacher has nothing to write in {stage}", hint="--teacher goes with sft")
@@ -112,3 +124,9 @@ def teaching_of(
         return Teaching(asked, RubricGrader(), how)
     judging = resolved(judge)
     return Teaching(asked, JudgeGrader(judging, concurrency=concurrency, seed=seed), how, (judging,))
+
+
+def _was_given(name: str) -> bool:
+    """Whether an option stands on the command line, be it with its default."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from worldline.data.asking import asked_turns
 from worldline.data.filters import Kept, drawn_turns, filtered
@@ -17,8 +18,8 @@ from worldline.data.masking import MaskSettings, TurnClass, classify, kept
 from worldline.data.overlap import Reference
 from worldline.data.reasoning import Executed, execute, execute_behind, in_words
 from worldline.data.rows import Asked, Stage, TrainingMessage, TrainingRow
-from worldline.errors import ConfigError
-from worldline.formats.base import is_evaluation_only
+from worldline.errors import ConfigError, FormatError, KernelError
+from worldline.formats.base import first_problem, is_evaluation_only
 from worldline.kernels import KERNELS, build_kernel
 from worldline.types import Frozen, JsonDict, Source, Trajectory, Turn, drawn
 
@@ -45,8 +46,13 @@ GROUNDED = ("asked", "guess_exact", "guess_mute")
 
 _FOLLOWING = 3
 """RL: later turns that a row holds, for judging an answer by what follows from it."""
-_TRANSITION = "Say what this action changes in the environment's state."
+_TRANSITION = (
+    "The environment's state before the action:\n{state}\n\nThe action:\n{action}\n\n"
+    "Say what this action changes in the environment's state."
+)
 _NOTHING = "Nothing changes."
+_STATE_LENGTH = 8000
+"""Characters of the state before a transition; a longer one is cut off."""
 
 
 class DataOptions(Frozen):
@@ -75,6 +81,8 @@ class DataOptions(Frozen):
     """SFT and RL: whose questions the rows hold."""
     turns_per_trajectory: Annotated[int, Field(ge=1)] = 1
     """SFT and RL: turns to learn of each trajectory at most, of each kind of question."""
+    skip_bad: bool = False
+    """Leave out, and name, trajectories whose world a kernel cannot set up, instead of raising at the first."""
     notes_share: Annotated[float, Field(ge=0, le=1)] = 0.02
     """Room for the notes of grounded questions (:class:`worldline.engines.EngineOptions`)."""
 
@@ -98,6 +106,8 @@ class BuildReport:
     rows: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     """Whole trajectories, by reason."""
+    unusable: Counter[str] = field(default_factory=Counter)
+    """Of these, the trajectories that a kernel could not take, by name and with what was wrong."""
     dropped_turns: Counter[str] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
     """CPT: turns by class."""
@@ -208,6 +218,9 @@ def rows_of(
         report: Filled in, but for the number of trajectories and turns.
         benchmarks: Benchmarks that training must not see.
         checks: RL: rule checks of a trajectory by position.
+
+    Raises:
+        FormatError: A kernel cannot set its world up, and `options.skip_bad` is not set; names the trajectory.
     """
     shared = benchmarks is not None and _is_in(benchmarks, trajectory, options.max_overlap)
     outcome = Kept((), {}, "in a benchmark") if shared else filtered(trajectory)
@@ -215,10 +228,30 @@ def rows_of(
     if outcome.whole is not None or not outcome.targets:
         report.left_out[outcome.whole or "no turn is left"] += 1
         return
-    for row in _MAKERS[options.stage](trajectory, outcome, options, report, checks):
+    part = BuildReport()
+    try:
+        rows = list(_MAKERS[options.stage](trajectory, outcome, options, part, checks))
+    except (KernelError, ValidationError) as exc:
+        problem = first_problem(exc) if isinstance(exc, ValidationError) else exc.message
+        if not options.skip_bad:
+            raise _unusable(trajectory, problem) from exc
+        report.left_out["a kernel cannot set its world up"] += 1
+        report.unusable[_unusable(trajectory, problem).message] += 1
+        return
+    report.add(part)
+    for row in rows:
         short = shortened(row, options, report)
         report.count(short)
         yield short
+
+
+def _unusable(trajectory: Trajectory, problem: str) -> FormatError:
+    file = trajectory.origin.get("file")
+    return FormatError(
+        f"trajectory {trajectory.id}: a kernel cannot set its world up: {problem}",
+        path=file if isinstance(file, str) else None,
+        hint="--skip-bad leaves it out",
+    )
 
 
 def _is_in(benchmarks: Reference, trajectory: Trajectory, most: float) -> bool:
@@ -282,10 +315,13 @@ def _cpt_rows(
 
 
 def _transition_rows(trajectory: Trajectory, outcome: Kept, options: DataOptions) -> Iterator[TrainingRow]:
+    """Drawn turns as state, action and what changed, where a kernel knows all three."""
     if trajectory.world.domain not in KERNELS.names():
         return
     kernel = build_kernel(trajectory.world)
-    wanted = {n for n in outcome.targets if drawn(f"{options.seed}:{trajectory.id}:{n}") < options.transitions}
+    wanted = {
+        n for n in outcome.targets if drawn(f"transition:{options.seed}:{trajectory.id}:{n}") < options.transitions
+    }
     try:
         for number, turn in enumerate(trajectory.turns[: max(wanted, default=-1) + 1]):
             if number not in wanted:
@@ -295,7 +331,9 @@ def _transition_rows(trajectory: Trajectory, outcome: Kept, options: DataOptions
             done = execute(kernel, turn)
             if done.true and done.changed is not None:
                 told = "\n".join(f"- {line}" for line in done.changed) or _NOTHING
-                request = f"{turn.action.render()}\n\n{_TRANSITION}"
+                state = json.dumps(done.before, ensure_ascii=False)
+                state = state if len(state) <= _STATE_LENGTH else f"{state[:_STATE_LENGTH]}..."
+                request = _TRANSITION.format(state=state, action=turn.action.render())
                 chat = (
                     asked[0],
                     TrainingMessage(role="user", content=request),

@@ -36,6 +36,7 @@ def data_card(record: JsonDict) -> str:
         "Teacher (rows)": record.get("teachers"),
         "Answers of the teacher": record.get("rollouts"),
         "Left out (trajectories)": record["left_out"],
+        "Of these unusable": record.get("unusable"),
         "Turns that are no target": record["dropped_turns"],
         "Turns by class": record["labels"],
         "Of these in the loss": record["trained"],

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
 from jinja2 import Environment, FileSystemLoader, PackageLoader, StrictUndefined
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from worldline.data.building import GROUNDED, BuildReport, DataOptions, build_rows, shortened
 from worldline.data.layout import answer_message
@@ -30,7 +30,7 @@ from worldline.data.rows import TrainingMessage, TrainingRow
 from worldline.domains import get_domain
 from worldline.domains.answers import OPEN_TAG
 from worldline.domains.templating import render
-from worldline.errors import ConfigError, EmptyAnswerError, ModelError, TruncatedError
+from worldline.errors import ConfigError, EmptyAnswerError, KernelError, ModelError, TruncatedError
 from worldline.kernels import KERNELS
 from worldline.models.base import Message, ModelAnswer, Sampling
 from worldline.models.context import estimate_tokens, turns_to_drop
@@ -67,7 +67,7 @@ class TeachingOptions(Frozen):
     threshold: Annotated[float, Field(ge=0, le=5)] = 4.0
     """Least mean of the five dimensions (1 to 5) of an answer that is kept."""
     mix: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Share of the turns that a kernel teaches where it can, in place of the teacher."""
+    """Share of the trajectories whose turns a kernel teaches where it can, in place of the teacher."""
     target: Literal["truth", "rollout"] = "truth"
     """Whether a row's answer is the true observation or the teacher's."""
     vary_prompts: bool = False
@@ -185,7 +185,7 @@ def taught_rows(
         raise ConfigError(
             "answers of a teacher are simulated", hint="give --allow-simulated, or keep the true observations"
         )
-    shared = {name: getattr(report, name) for name in ("left_out", "dropped_turns", "unsure", "guessed")}
+    shared = {name: getattr(report, name) for name in ("left_out", "unusable", "dropped_turns", "unsure", "guessed")}
     asked = BuildReport(**shared)
     asking = options.model_copy(update={"stage": "rl", "max_characters": None})
     prompts = build_rows(trajectories, asking, asked, benchmarks=benchmarks)
@@ -256,11 +256,15 @@ def _finished(
 
 
 def _executed(row: TrainingRow, world: WorldSpec, truth: Observation) -> Executed | None:
-    """What a kernel carried out at the row's turn; None where there is none, or its answer is not the true one."""
+    """What a kernel carried out at the row's turn; None where none can be built, or its answer is not the true one."""
     if row.domain not in KERNELS.names():
         return None
     history = map(Turn.model_validate, row.extra["history"])
-    done = execute_behind(world, history, Turn(action=Action.model_validate(row.extra["action"]), observation=truth))
+    turn = Turn(action=Action.model_validate(row.extra["action"]), observation=truth)
+    try:
+        done = execute_behind(world, history, turn)
+    except (KernelError, ValidationError):
+        return None
     return done if done.true else None
 
 
