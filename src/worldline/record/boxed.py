@@ -23,6 +23,8 @@ REPLY_FD = 198
 """Where the program writes its answers; requests arrive on standard input."""
 
 _CHUNK = 1 << 16
+_MOST_BYTES = 64 << 20
+"""Of an answer; no program of ours says more."""
 _START_TIMEOUT = 60.0
 _WATCH_EVERY = 0.25
 
@@ -31,13 +33,14 @@ _WATCH_EVERY = 0.25
 class Reply:
     """What came of one request."""
 
-    data: Any
+    data: dict[str, Any] | None
     """The answer; None where there was none."""
     output: bytes = b""
     """What the program wrote to standard output and error meanwhile, in order, up to the limit."""
     truncated: bool = False
     killed: str | None = None
-    """Why the program was ended: `time`, `memory`, or `gone` where it ended by itself."""
+    """Why the program was ended: `time`, `memory`, `gone` where it ended by itself, or `forged` where something else in
+    the box wrote into its channel."""
 
 
 class BoxedProgram(Entered):
@@ -67,8 +70,9 @@ class BoxedProgram(Entered):
         self._replies = bytearray()
         self._output = bytearray()
         self._overflow = False
+        self._forged = False
         self.ended = False
-        self.greeting: Any = None
+        self.greeting: dict[str, Any] | None = None
         """The program's first line; None before it was started."""
 
     def start(self) -> None:
@@ -95,17 +99,26 @@ class BoxedProgram(Entered):
             self.close()
             raise
 
-    def ask(self, request: Any, timeout: float | None = None) -> Reply:
-        """Send a request and wait for its answer; a program that does not answer in time is ended.
+    def ask(self, request: Any, shape: Mapping[str, type], timeout: float | None = None) -> Reply:
+        """Send a request and wait for its answer.
+
+        A program that does not answer in time is ended, and so is one whose channel holds what it would not say: an
+        answer of another shape, or one that nothing asked for.
 
         Args:
             request: JSON data.
+            shape: Types of the answer's entries.
             timeout: Seconds; the default is the limits' `wall`.
         """
         if self.ended:
             return Reply(None, killed="gone")
+        if self._replies or select.select([self._box.status], [], [], 0)[0]:
+            return self._end("forged")
         line = json.dumps(request).encode() + b"\n"
-        return self._wait(line, time.monotonic() + (self.limits.wall if timeout is None else timeout))
+        reply = self._wait(line, time.monotonic() + (self.limits.wall if timeout is None else timeout))
+        if reply.data is None or all(isinstance(reply.data.get(name), kind) for name, kind in shape.items()):
+            return reply
+        return self._end("forged")
 
     def advance_clock(self, seconds: float) -> None:
         """Let the virtual time go on, by whole seconds."""
@@ -126,18 +139,21 @@ class BoxedProgram(Entered):
                     self._drain()
                     output, cut = self._take()
                     return Reply(data, output, cut)
-                killed = "gone" if self.ended else None
+                killed = "forged" if self._forged else "gone" if self.ended else None
             now = time.monotonic()
             if killed is None and now >= deadline:
                 killed = "time"
             elif killed is None and now >= watch:
                 watch = now + _WATCH_EVERY
                 killed = "memory" if resident(self._box.process.pid) > self.limits.total_memory else None
+        return self._end(killed)
+
+    def _end(self, why: str) -> Reply:
         self._drain()
         self.ended = True
         self._box.kill()
         output, cut = self._take()
-        return Reply(None, output, cut, killed)
+        return Reply(None, output, cut, why)
 
     def _feed(self, todo: memoryview) -> memoryview:
         try:
@@ -170,17 +186,23 @@ class BoxedProgram(Entered):
         self._output, self._overflow = bytearray(), False
         return data, cut
 
-    def _answer(self) -> Any:
-        """The next answer; None where it is not whole yet, or the program is gone (then `ended`)."""
+    def _answer(self) -> dict[str, Any] | None:
+        """The next answer; None where it is not whole yet, is none (`_forged`), or the program is gone (`ended`)."""
         with suppress(BlockingIOError):
             data = os.read(self._box.status, _CHUNK)
             self.ended = not data
             self._replies += data
         line, found, rest = self._replies.partition(b"\n")
         if not found:
+            self._forged = len(line) > _MOST_BYTES
             return None
         self._replies = bytearray(rest)
-        return json.loads(line)
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        self._forged = not isinstance(answer, dict)
+        return None if self._forged else answer
 
     def close(self) -> None:
         """End the box, however far it got."""

@@ -365,6 +365,7 @@ class Box:
                     stderr=subprocess.PIPE,
                     pass_fds=(archive.fileno(), arguments.fileno(), report_write),
                     start_new_session=True,
+                    env={"PATH": os.environ.get("PATH", os.defpath)},  # without root, the box can read it
                 )
                 self._spawned = True
         os.close(report_write)

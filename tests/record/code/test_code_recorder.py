@@ -2,8 +2,12 @@
 
 import itertools
 
+import pytest
+
 from worldline.domains.code import LOST, TIMED_OUT
+from worldline.domains.terminal.state import TerminalState
 from worldline.kernels import build_kernel
+from worldline.record.boxed import BoxedProgram
 from worldline.record.code import explorer, plans
 from worldline.record.code.cells import TOPICS, blanks, chains, fill
 from worldline.record.environment import build_environment
@@ -116,3 +120,39 @@ def test_no_cell_keeps_a_blank():
             )
             for name in ("word", "n", "rows", "Class", "text"):
                 assert all(f"@{name}@" not in fill(text, values) for text in chain)
+
+
+FORGED = ("}{", "[]", "null", '{"came": 3}', "[" * 100_000, '{"came": "0"}')
+
+
+@pytest.mark.parametrize("text", FORGED)
+def test_a_cell_cannot_answer_in_the_tools_place(text):
+    forge = f"import os\nopen(f'/proc/{{os.getppid()}}/fd/198', 'w').write({text!r} + chr(10))"
+    with build_environment(world()) as real:
+        assert "PermissionError" in real.step(cell(forge)).text
+        real.step(cell("import os; os._exit(3)"))  # the session that follows is no less kept out, and no more
+        assert "PermissionError" in real.step(cell(forge)).text
+        look = cell("import os, sys\nprint(open('/proc/self/comm').read(), 'ctypes' in sys.modules)")
+        assert real.step(look).text == "python3\n False\n"
+
+
+_LIAR = """
+import os, sys
+def say(text): os.write(198, text.encode() + b"\\n")
+say('{"ready": true}')
+for line in sys.stdin:
+    LIE
+"""
+
+
+TWICE = "\n".join(FORGED[-1:] * 2)
+
+
+@pytest.mark.parametrize(("lie", "first"), [*((text, "forged") for text in FORGED[:-1]), (TWICE, None)])
+def test_a_forged_answer_ends_the_box_and_not_the_run(lie, first):
+    command = ["/usr/bin/python3", "-c", _LIAR.replace("LIE", f"say({lie!r})")]
+    with BoxedProgram(TerminalState(), command) as program:
+        assert program.ask({}, {"came": str}).killed == first
+        last = program.ask({}, {"came": str})
+        assert (last.data, last.killed) == (None, "gone" if first else "forged")
+        assert program.ended

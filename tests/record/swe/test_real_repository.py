@@ -261,3 +261,67 @@ def test_a_plain_command_is_asked_of_both(family: str):
 
 def test_versions_are_told():
     assert {"bash", "git", "grep", "pytest", "python3"} <= set(build_environment(world("editor")).versions())
+
+
+@pytest.mark.parametrize(
+    ("family", "actions"),
+    [
+        (
+            "editor",
+            (
+                editor("Bash", command="echo a\0b"),
+                editor("Write", file_path=f"{ROOT}/x\0.py", content="x"),
+                editor("Read", file_path="x\0"),
+                editor("Glob", pattern="*", path="\0"),
+                editor("Grep", pattern="a\0b"),
+                editor("Bash", command=f"rm -rf {ROOT}"),
+                editor("Bash", command="pwd"),
+                editor("Read", file_path="README.md"),
+            ),
+        ),
+        (
+            "envelope",
+            (
+                editor("run_shell_command", command="echo a\0b"),
+                editor("write_file", file_path=f"{ROOT}/x\0.py", content="x"),
+                editor("run_shell_command", command="chmod 000 src/a.py tests"),
+                editor("edit", file_path=A, old_string="x + 1", new_string="x + 2"),
+                editor("list_directory", path=f"{ROOT}/tests"),
+                editor("search_file_content", pattern="a\0b"),
+                editor("run_shell_command", command=f"chmod 755 tests; rm -rf {ROOT}"),
+                editor("run_shell_command", command="pwd"),
+                editor("glob", pattern="*"),
+                editor("search_file_content", pattern="a"),
+            ),
+        ),
+    ],
+)
+def test_what_no_tool_foresees_is_an_error_observation(family: str, actions: tuple[Action, ...]):
+    works = ("chmod", "rm -rf")
+    with build_environment(world(family)) as real:
+        for action in actions:
+            seen = real.step(action)
+            assert seen.is_error is not any(word in str(action.arguments.get("command")) for word in works), action
+            assert not real.ended and "The tools ended" not in seen.text
+            if action.name in ("edit", "list_directory"):
+                assert "EACCES: permission denied" in seen.text
+
+
+def test_names_that_are_no_text_are_shown(tmp_path):
+    with build_environment(world("envelope")) as real:
+        assert not real.step(editor("run_shell_command", command="touch $'odd\\xff.txt'")).is_error
+        seen = real.step(editor("list_directory", path=ROOT))
+    assert "odd\ufffd" in seen.text
+    seen.model_dump_json()
+
+
+FORGE = (
+    "for p in /proc/[0-9]*; do for text in '}{' '[]' '{\"text\": 3}' '{\"text\": \"x\", \"error\": false}'; do "
+    'echo "$text" > $p/fd/198; done; done 2>/dev/null; echo $?'
+)
+
+
+def test_a_command_cannot_answer_in_the_tools_place():
+    with build_environment(world("editor")) as real:
+        assert real.step(editor("Bash", command=FORGE)).text == "1"
+        assert real.step(editor("Bash", command="echo still here")).text == "still here"

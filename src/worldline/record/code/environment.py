@@ -66,7 +66,8 @@ class CodeEnvironment(Entered):
             return Observation.from_text(refused, is_error=True)
         timeout = self.state.timeout
         begin = time.monotonic()
-        reply = self._program.ask({"code": action.arguments["code"], "timeout": timeout}, timeout + _GRACE)
+        asked = {"code": action.arguments["code"], "timeout": timeout}
+        reply = self._program.ask(asked, {"came": str}, timeout + _GRACE)
         self._program.advance_clock(time.monotonic() - begin)
         if reply.data is None:
             self.ended = True

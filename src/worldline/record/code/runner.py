@@ -14,6 +14,7 @@ import signal
 import sys
 import traceback
 import types
+from collections.abc import Callable
 from typing import Any
 
 _REPLY = 198
@@ -23,6 +24,17 @@ def _say(value: object) -> None:
     data = json.dumps(value).encode() + b"\n"
     while data:
         data = data[os.write(_REPLY, data) :]
+
+
+def _hider() -> Callable[[bool], None]:
+    """Return what keeps the box's other processes from this one's descriptors and memory, or lets them again."""
+    before = set(sys.modules)
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl
+    for name in set(sys.modules) - before:  # cells shall not see that it was used
+        del sys.modules[name]
+    return lambda hidden: prctl(4, int(not hidden), 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def _run(code: str, number: int, names: dict[str, Any]) -> bool:
@@ -103,7 +115,7 @@ def _session(requests: int, replies: int) -> None:
 class _Child:
     """The process that runs the cells."""
 
-    def __init__(self) -> None:
+    def __init__(self, hide: Callable[[bool], None]) -> None:
         requests, self.requests = os.pipe()
         self.replies, replies = os.pipe()
         self.pid = os.fork()
@@ -111,6 +123,7 @@ class _Child:
             os.close(self.requests)
             os.close(self.replies)
             os.close(_REPLY)
+            hide(False)
             _session(requests, replies)
         os.close(requests)
         os.close(replies)
@@ -138,7 +151,9 @@ class _Child:
 
 def main() -> None:
     """Say hello, hand cells to a session until the input ends; a session that is lost or late is started anew."""
-    child = _Child()
+    hide = _hider()
+    hide(True)
+    child = _Child(hide)
     _say({"version": sys.version.split()[0]})
     for number, line in enumerate(sys.stdin, 1):
         asked = json.loads(line)
@@ -146,7 +161,7 @@ def main() -> None:
         came = child.ask(data, asked["timeout"])
         if came in ("lost", "late"):
             child.end()
-            child = _Child()
+            child = _Child(hide)
         _say({"came": came})
 
 

@@ -85,7 +85,7 @@ class DatabaseEnvironment(Entered):
         if self.ended:
             raise SessionError("the database has ended", hint="start another session")
         call = {"name": action.name, "arguments": action.arguments}
-        reply = self._program.ask(call, self.state.timeout + _GRACE)
+        reply = self._program.ask(call, {"text": str, "is_error": bool}, self.state.timeout + _GRACE)
         if reply.data is None:
             self.ended = True
             return Observation.from_text("Error: the connection to the database was lost", is_error=True)

@@ -17,6 +17,7 @@ What a server may write is counted anew with every line that it is sent.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import http.server
 import json
 import os
@@ -191,6 +192,7 @@ def _start(config: dict[str, Any]) -> dict[str, _Server]:
 
 def main() -> None:
     """Serve the recorder until its end of the pipe is closed."""
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: no server may open this process's descriptors
     config = json.loads(sys.stdin.readline())
     try:
         _prepare(config)

@@ -36,6 +36,8 @@ echo "python3 $(python3 --version | cut -d' ' -f2)"
 echo "grep $(grep --version | head -n 1 | cut -d' ' -f4)"
 echo "pytest $(python3 -m pytest --version | cut -d' ' -f2)"
 """
+_RAN: dict[str, type] = {"text": str, "status": int}
+"""What is told of a command."""
 _LIMITS = Limits(wall=150.0, output=64 << 10, cpu=120)
 
 
@@ -78,7 +80,7 @@ class SweEnvironment(Entered):
         self._box.start()
         setup = setup_command(self.state)
         if setup:
-            done = self._box.ask({"setup": setup}).data
+            done = self._box.ask({"setup": setup}, _RAN).data
             if not done or done["status"]:
                 self.close()
                 raise SandboxError(f"the repository cannot be made: {(done or {}).get('text', '')[-300:]}")
@@ -94,7 +96,7 @@ class SweEnvironment(Entered):
         begin = time.monotonic()
         plain = action.name == PLAIN_COMMAND and PLAIN_COMMAND not in self._schemas and action.command is not None
         asked = {"plain": action.command} if plain else {"name": action.name, "arguments": action.arguments}
-        reply = self._box.ask(asked)
+        reply = self._box.ask(asked, _RAN if plain else {"text": str, "error": bool})
         if reply.data is None:
             self.ended = True
             return Observation.from_text(f"The tools ended: {reply.killed}", is_error=True)
@@ -110,7 +112,7 @@ class SweEnvironment(Entered):
 
     def ask_versions(self) -> dict[str, str]:
         """Ask the programs of the box for their versions."""
-        done: dict[str, Any] = self._box.ask({"setup": _VERSIONS}).data or {}
+        done: dict[str, Any] = self._box.ask({"setup": _VERSIONS}, _RAN).data or {}
         return dict(line.split(" ", 1) for line in str(done.get("text", "")).splitlines() if " " in line)
 
     def close(self) -> None:

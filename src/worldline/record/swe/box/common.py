@@ -1,5 +1,6 @@
 """What all tools share: refusals, arguments that do not fit, lines and files."""
 
+import errno
 import hashlib
 import os
 import re
@@ -13,6 +14,7 @@ __all__ = [
     "Refused",
     "digest",
     "environment",
+    "failure",
     "first_issue",
     "issues",
     "line_shown",
@@ -42,6 +44,13 @@ class Refused(Exception):
 def environment() -> dict[str, str]:
     """What commands get as their environment."""
     return {name: value for name, value in os.environ.items() if name != "_"}
+
+
+def failure(error: OSError) -> str:
+    """What the system refused, in the words of Node, as the tools speak."""
+    name = errno.errorcode.get(error.errno or 0, "EIO")
+    told = (error.strerror or "input/output error").lower()
+    return f"{name}: {told}" + (f", '{error.filename}'" if error.filename else "")
 
 
 # --- arguments

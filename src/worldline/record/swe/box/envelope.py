@@ -72,8 +72,11 @@ class EnvelopeTools:
                 raise Refused(f"{told}: {path}")
             store(path, new_string.encode("utf-8"))
             return f"Created new file: {path} with provided content."
-        with open(path, "rb") as file:
-            text = file.read().decode("utf-8", "replace")
+        try:
+            with open(path, "rb") as file:
+                text = file.read().decode("utf-8", "replace")
+        except PermissionError:
+            raise Refused(f"EACCES: permission denied, open '{path}'") from None
         if old_string == "":
             raise Refused(f"Failed to edit. Attempted to create a file that already exists: {path}")
         count, expected = text.count(old_string), int(expected_replacements or 1)
@@ -93,7 +96,11 @@ class EnvelopeTools:
             raise Refused(f"Directory not found: {top}")
         if not os.path.isdir(top):
             raise Refused(f"Path is not a directory: {top}")
-        kept = [name for name in os.listdir(top) if not any(fnmatch.fnmatchcase(name, str(one)) for one in ignore)]
+        try:
+            names = os.listdir(top)
+        except PermissionError:
+            raise Refused(f"EACCES: permission denied, scandir '{top}'") from None
+        kept = [name for name in names if not any(fnmatch.fnmatchcase(name, str(one)) for one in ignore)]
         if not kept:
             return f"Directory {top} is empty."
         folders = {name for name in kept if os.path.isdir(os.path.join(top, name))}

@@ -1,5 +1,6 @@
 """The program that runs in the box: one JSON request a line in, one answer a line out on a descriptor of its own."""
 
+import ctypes
 import json
 import os
 import subprocess
@@ -7,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from worldline.record.swe.box.common import Refused, environment, first_issue, issues
+from worldline.record.swe.box.common import Refused, environment, failure, first_issue, issues
 from worldline.record.swe.box.editor import EditorTools
 from worldline.record.swe.box.envelope import EnvelopeTools
 from worldline.record.swe.box.running import prepare, run
@@ -34,8 +35,30 @@ def _call(
     try:
         result = method(**known)
     except Refused as refusal:
-        return (f"<tool_use_error>{refusal}</tool_use_error>" if editing else str(refusal)), True
-    return result if isinstance(result, tuple) else (result, False)
+        said = str(refusal)
+    except OSError as error:
+        said = failure(error)
+    except ValueError as error:  # NUL in a path or a command, a text that is no Unicode
+        said = f"Invalid argument: {error}"
+    else:
+        return result if isinstance(result, tuple) else (result, False)
+    return (f"<tool_use_error>{said}</tool_use_error>" if editing else said), True
+
+
+def _plain(command: str, root: str) -> dict[str, Any]:
+    """Run a command of a world whose agent has a shell alone."""
+    try:
+        ran = run(command, root, _SECONDS)
+    except OSError as error:
+        return {"text": f"{failure(error)}\n", "status": 127}
+    except ValueError as error:
+        return {"text": f"Invalid argument: {error}\n", "status": 127}
+    return {"text": ran.text, "status": 124 if ran.status is None else ran.status}
+
+
+def _hide() -> None:
+    """Keep commands from this process's descriptors and memory, so that none can answer in its place."""
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 
 
 def _set_up(script: str, root: str) -> dict[str, Any]:
@@ -49,6 +72,7 @@ def _set_up(script: str, root: str) -> dict[str, Any]:
 def main() -> None:
     """Answer requests until there are no more."""
     root, family, schemas = os.path.realpath(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
+    _hide()
     prepare()
     tools = EditorTools(root) if family == "editor" else EnvelopeTools(root)
     replies = os.fdopen(_REPLY, "w", encoding="utf-8")
@@ -57,11 +81,11 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if "plain" in request:
-            ran = run(request["plain"], root, _SECONDS)
-            reply = {"text": ran.text, "status": 124 if ran.status is None else ran.status}
+            reply = _plain(request["plain"], root)
         elif "setup" in request:
             reply = _set_up(request["setup"], root)
         else:
             text, error = _call(tools, schemas, request["name"], request["arguments"])
             reply = {"text": text, "error": error}
+        reply["text"] = reply["text"].encode("utf-8", "surrogatepass").decode("utf-8", "replace")  # names of files
         print(json.dumps(reply), file=replies, flush=True)
