@@ -1,13 +1,16 @@
 """Worlds of SQL databases: what a world file declares, what an action is, how results read."""
 
+import sqlite3
+import time
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from worldline.domains import get_domain
 from worldline.domains.database.reading import read_rows
-from worldline.domains.database.tool import Result, render, sqlite_statements
+from worldline.domains.database.tool import Result, first_word, render, sqlite_statements
 from worldline.errors import ActionError
 from worldline.types import Action, WorldSpec
 
@@ -84,3 +87,40 @@ def test_statements_are_split_where_sqlite_says_they_end():
         "/* c;d */ SELECT 2;",
     ]
     assert sqlite_statements("-- nothing\n") == []
+
+
+def said_by_sqlite(sql):
+    """The same, by asking about every prefix."""
+    found, start = [], 0
+    for end in [index + 1 for index, letter in enumerate(sql) if letter == ";"]:
+        if sqlite3.complete_statement(sql[start:end]):
+            found.append(sql[start:end])
+            start = end
+    return [text.strip() for text in [*found, sql[start:]] if first_word(text) not in ("", ";")]
+
+
+WORDS = "explain query create TEMP temporary Trigger begin end end2 é select"
+PIECES = st.sampled_from([*WORDS.split(), *";;;;'\"`[]-+/*$(\n ", "--", "/*", "*/", "; end ;", "create trigger", "\v"])
+
+
+@settings(max_examples=400)
+@given(st.lists(PIECES, max_size=24), st.sampled_from(["", " "]))
+def test_any_text_is_split_as_sqlite_would(pieces, between):
+    text = between.join(pieces)
+    assert sqlite_statements(text) == said_by_sqlite(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT '{';' * 300_000}'",
+        f"CREATE TRIGGER x BEGIN {'; end x' * 300_000}",
+        f"{'/* ; */' * 300_000} SELECT 1",
+        "--;\n" * 300_000,
+        "[" * 300_000,
+    ],
+)
+def test_long_texts_are_split_in_no_time(text):
+    begin = time.process_time()
+    assert len(sqlite_statements(text)) < 2
+    assert time.process_time() - begin < 3

@@ -290,9 +290,9 @@ def test_the_state_can_be_described():
 
 
 def test_declared_tables_that_cannot_be_created_are_an_error():
-    with pytest.raises(KernelError, match="declared tables"):
+    with pytest.raises(KernelError, match=r"initial_state\.tables\.t`"):
         kernel(tables={"t": {"sql": "CREATE TABLE t (a", "rows": []}})
-    with pytest.raises(KernelError, match="declared tables"):
+    with pytest.raises(KernelError, match=r"initial_state\.tables\.t`"):
         kernel("duckdb", tables={"t": {"sql": "CREATE TABLE t (a INTEGER)", "rows": [["x"]]}})
 
 

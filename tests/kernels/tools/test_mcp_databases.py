@@ -5,6 +5,8 @@ import time
 import pytest
 from mcp_worlds import ask, kernel_of, tell
 
+from worldline.errors import KernelError
+
 SETUP = "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL);"
 ENDLESS = "SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)"
 
@@ -45,6 +47,7 @@ def test_sqlite_forgets_what_the_server_does_not_commit():
         ("create_table", "DROP TABLE t", "Error: Only CREATE TABLE statements are allowed"),
         ("read_query", "SELECT * FROM nope", "Database error: no such table: nope"),
         ("read_query", "SELECT 1; SELECT 2", "Database error: You can only execute one statement at a time."),
+        ("write_query", "DELETE FROM t; DROP TABLE t", "Database error: You can only execute one statement at a time."),
         ("write_query", "INSERT INTO t VALUES (1, '')", "Database error: UNIQUE constraint failed: t.a"),
         ("read_query", 5, "!Input validation error: 5 is not of type 'string'"),
     ],
@@ -67,6 +70,8 @@ def test_sqlite_missing_arguments():
         "SELECT zeroblob(900000000)",
         "SELECT random()",
         "SELECT last_insert_rowid()",
+        "SELECT * FROM pragma_page_count",
+        "SELECT count(*) FROM pragma_function_list",
     ],
 )
 def test_sqlite_does_not_know_everything(query):
@@ -81,6 +86,31 @@ def test_sqlite_does_not_know_everything(query):
 def test_sqlite_makes_no_files(query, tmp_path):
     assert ask(sqlite(), "write_query", query=query.replace("/tmp", str(tmp_path))).startswith("?")
     assert not list(tmp_path.iterdir())
+
+
+ENDED = r"`setup` of the \w+ server cannot be run: "
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["ATTACH 'FOLDER/x.db' AS x; CREATE TABLE x.t (a)", "VACUUM INTO 'FOLDER/x.db'", "PRAGMA writable_schema = 1"],
+)
+def test_sqlite_setup_makes_no_files(statement, tmp_path):
+    with pytest.raises(KernelError, match=ENDED):
+        sqlite(setup=statement.replace("FOLDER", str(tmp_path)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_sqlite_setup_ends(monkeypatch):
+    monkeypatch.setattr("worldline.kernels.tools.servers.sqlite_engine.SETUP_SECONDS", 0.3)
+    with pytest.raises(KernelError, match=f"{ENDED}it ran longer than 0.3 s"):
+        sqlite(setup=ENDLESS)
+
+
+def test_sqlite_empties_unused_pages():
+    kernel = sqlite()
+    assert ask(kernel, "write_query", query="VACUUM") == "[]"
+    assert ask(kernel, "read_query", query="SELECT a FROM t") == "[{'a': 1}, {'a': 2}]"
 
 
 def test_sqlite_open_world():
@@ -136,15 +166,38 @@ def test_duckdb_read_only():
     "query",
     [
         "SELECT * FROM read_csv('/etc/passwd')",
-        "COPY t TO '/tmp/worldline-t.csv'",
+        "COPY t TO 'worldline-t.csv'",
         "SELECT random()",
         "SELECT count(*) FROM range(1000000000000) a, range(1000000) b WHERE a.range % 7 = b.range % 5",
         "SELECT repeat('x', 1000) FROM range(100000000)",
     ],
 )
-def test_duckdb_does_not_know_everything(query):
+def test_duckdb_does_not_know_everything(query, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     kernel = duckdb()
     start = time.monotonic()
     assert ask(kernel, "query", query=query).startswith("?")
     assert time.monotonic() - start < 20
     assert ask(kernel, "query", query="SELECT count(*) FROM t") == "[(2,)]"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["ATTACH 'FOLDER/x.db' AS x", "COPY (SELECT 1) TO 'FOLDER/x.csv'", "SET memory_limit = '9GB'", "LOAD httpfs"],
+)
+def test_duckdb_setup_makes_no_files_and_lifts_no_limit(statement, tmp_path):
+    kernel = duckdb(setup=statement.replace("FOLDER", str(tmp_path)))
+    with pytest.raises(KernelError, match=ENDED):
+        ask(kernel, "query", query="SELECT 1")
+    assert not list(tmp_path.iterdir())
+
+
+def test_duckdb_setup_ends(monkeypatch):
+    monkeypatch.setattr("worldline.kernels.tools.servers.duckdb_engine.SETUP_SECONDS", 0.3)
+    endless = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range = 5"
+    kernel = duckdb(setup=f"CREATE TABLE t (a INTEGER); {endless}")
+    begin = time.monotonic()
+    with pytest.raises(KernelError, match=f"{ENDED}it ran longer than 0.3 s"):
+        ask(kernel, "query", query="SELECT 1")
+    assert time.monotonic() - begin < 10

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from worldline.domains.database.tool import cells_of_csv
 from worldline.types import Frozen
 
 __all__ = ["DatabaseState", "TableSpec"]
@@ -17,6 +18,12 @@ Cell = str | int | float | bool | None
 
 def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _cells(text: str) -> list[tuple[Cell, ...]]:
+    """Rows of a CSV text without its first line; an empty field is NULL."""
+    rows = list(csv.reader(io.StringIO(text)))
+    return [tuple(cell if cell else None for cell in row) for row in rows[1:] if row]
 
 
 class TableSpec(Frozen):
@@ -38,7 +45,7 @@ class TableSpec(Frozen):
 
     def cells(self) -> list[tuple[Cell, ...]]:
         """The rows, whichever form they are declared in."""
-        return list(self.rows) if self.csv is None else list(cells_of_csv(self.csv))
+        return list(self.rows) if self.csv is None else _cells(self.csv)
 
 
 class DatabaseState(Frozen):

@@ -10,12 +10,15 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 __all__ = [
+    "SETUP_SECONDS",
     "TOOLS",
     "DatabaseTool",
     "DuckEngine",
@@ -23,9 +26,11 @@ __all__ = [
     "Result",
     "SqlError",
     "SqliteEngine",
+    "SqliteGuard",
     "Trace",
-    "cells_of_csv",
     "first_word",
+    "open_duckdb",
+    "quoted",
     "render",
     "sqlite_statements",
 ]
@@ -37,6 +42,9 @@ MAX_TEXT = 4_000
 """Characters of one cell that are shown."""
 
 READ_ONLY = "the database is read-only"
+
+SETUP_SECONDS = 10.0
+"""Seconds that all declared statements together may take."""
 
 
 class SqlError(Exception):
@@ -66,6 +74,8 @@ class Trace:
     changed: bool = False
     """The engine's state may be another one now."""
     timed_out: bool = False
+    denied: bool = False
+    """It asked for what is not allowed."""
 
 
 class Engine(Protocol):
@@ -81,9 +91,6 @@ class Engine(Protocol):
 
     def describe(self, table: str) -> Result:
         """Columns of a table; raises SqlError where it does not exist."""
-
-    def teach(self, statements: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        """Run statements, and others with their values, beside the session; raises SqlError where one fails."""
 
     def close(self) -> None:
         """Free the database."""
@@ -199,24 +206,18 @@ def _cell(value: Any) -> str:
 
 
 _WRITES = {
-    sqlite3.SQLITE_INSERT,
-    sqlite3.SQLITE_UPDATE,
-    sqlite3.SQLITE_DELETE,
-    sqlite3.SQLITE_DROP_TABLE,
-    sqlite3.SQLITE_DROP_VIEW,
-    sqlite3.SQLITE_CREATE_TABLE,
-    sqlite3.SQLITE_CREATE_VIEW,
-    sqlite3.SQLITE_CREATE_TEMP_TABLE,
-    sqlite3.SQLITE_CREATE_TEMP_VIEW,
-    sqlite3.SQLITE_DROP_TEMP_TABLE,
-    sqlite3.SQLITE_DROP_TEMP_VIEW,
-}
+    sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE,
+    sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_TEMP_TABLE, sqlite3.SQLITE_CREATE_VIEW,
+    sqlite3.SQLITE_CREATE_TEMP_VIEW, sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_TEMP_TABLE,
+    sqlite3.SQLITE_DROP_VIEW, sqlite3.SQLITE_DROP_TEMP_VIEW, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_DROP_INDEX,
+    sqlite3.SQLITE_CREATE_TRIGGER, sqlite3.SQLITE_DROP_TRIGGER,
+}  # fmt: skip
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _PRAGMA_NAMES = (
     "application_id case_sensitive_like collation_list defer_foreign_keys encoding foreign_key_check "
     "foreign_key_list foreign_keys freelist_count function_list ignore_check_constraints index_info index_list "
     "index_xinfo integrity_check module_list optimize page_count pragma_list quick_check recursive_triggers "
-    "reverse_unordered_selects schema_version table_info table_list table_xinfo user_version "
+    "reverse_unordered_selects schema_version table_info table_list table_xinfo user_version"
 )
 _PRAGMAS = frozenset(_PRAGMA_NAMES.split())
 _STEPS = 5_000
@@ -227,112 +228,34 @@ _PAGES = 16_384
 """Pages of 4 KiB that a database may have."""
 
 
-class SqliteEngine:
-    """SQLite in memory: no files, no extensions, limited time and size.
+class SqliteGuard:
+    """Holds a connection to a database in memory, from its first statement on: no files, limited time and size."""
 
-    Args:
-        max_rows: Rows that one result shows.
-        timeout: Seconds that one call may take.
-        monotonic: A clock that never goes back, in seconds.
-    """
-
-    def __init__(self, max_rows: int, timeout: float, monotonic: Any) -> None:
+    def __init__(self, connection: sqlite3.Connection, monotonic: Callable[[], float]) -> None:
         self.trace = Trace()
-        # no statement is kept prepared: what is touched is told where one is prepared
-        self.connection = sqlite3.connect(
-            ":memory:", isolation_level=None, check_same_thread=False, cached_statements=0
-        )
-        self._max_rows, self._timeout, self._monotonic = max_rows, timeout, monotonic
-        self._deadline = 0.0
-        self._read_only = False
+        self.read_only = False
+        """Whether every write is refused."""
+        self._monotonic = monotonic
+        self._deadline = monotonic()
         self._vacuum = False
-
-    def setup(self, tables: Iterable[tuple[str, str, list[tuple[Any, ...]]]], script: str) -> None:
-        """Create what the world declares: name, definition and rows of each table, then a script."""
-        for name, sql, rows in tables:
-            self.connection.execute(sql)
-            if rows:
-                marks = ", ".join("?" * len(rows[0]))
-                self.connection.executemany(f"INSERT INTO {_quoted(name)} VALUES ({marks})", rows)
-        for statement in sqlite_statements(script):
-            self.connection.execute(statement).fetchall()
-
-    def guard(self, read_only: bool) -> None:
-        """Set the limits; called once the declared state is there."""
-        connection = self.connection
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute(f"PRAGMA max_page_count = {_PAGES}").fetchall()
         connection.execute(f"PRAGMA temp.max_page_count = {_PAGES}").fetchall()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH)
-        self._read_only = read_only
         connection.set_authorizer(self._authorize)
-        connection.set_progress_handler(self._late, _STEPS)
+        connection.set_progress_handler(self.late, _STEPS)
 
-    def run(self, sql: str) -> Iterable[Result]:
-        self._deadline = self._monotonic() + self._timeout
-        for statement in sqlite_statements(sql):
-            self.trace.kinds.append(first_word(statement))
-            yield self._execute(statement)
+    def start(self, seconds: float) -> None:
+        """Let what runs from now on take some time."""
+        self._deadline = self._monotonic() + seconds
 
-    def _execute(self, statement: str, parameters: tuple[Any, ...] = ()) -> Result:
+    def late(self) -> bool:
+        """Whether that time is over."""
+        return self._monotonic() > self._deadline
+
+    def begin(self, statement: str) -> None:
+        """Look at the statement that is run next."""
         self._vacuum = first_word(statement) == "vacuum"
-        was_open = self.connection.in_transaction
-        try:
-            cursor = self.connection.execute(statement, parameters)
-            try:
-                if cursor.description is None:
-                    return Result(changed=cursor.rowcount if cursor.rowcount >= 0 else None)
-                rows = cursor.fetchmany(self._max_rows + 1)
-                columns = [column[0] for column in cursor.description]
-                return Result(columns, rows[: self._max_rows], more=len(rows) > self._max_rows)
-            finally:
-                cursor.close()
-        except (sqlite3.Error, sqlite3.Warning) as exc:
-            raise SqlError(self._told(exc)) from None
-        except (ValueError, OverflowError) as exc:
-            raise SqlError(str(exc)) from None
-        finally:
-            self.trace.changed = self.trace.changed or was_open != self.connection.in_transaction
-
-    def _told(self, exc: Exception) -> str:
-        text = str(exc)
-        if text == "interrupted":
-            self.trace.timed_out = True
-            return f"the statement ran longer than {self._timeout:g} s and was stopped"
-        return READ_ONLY if text == "not authorized" and self._read_only and self.trace.changed else text
-
-    def tables(self) -> Result:
-        self._deadline = self._monotonic() + self._timeout
-        return self._execute(
-            "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') "
-            "AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
-        )
-
-    def describe(self, table: str) -> Result:
-        self._deadline = self._monotonic() + self._timeout
-        self.trace.reads.add(table.lower())
-        result = self._execute(
-            'SELECT name, type, "notnull" AS not_null, dflt_value AS "default", pk FROM pragma_table_info(?)', (table,)
-        )
-        self.trace.writes.clear()  # the virtual table that is asked counts as created
-        self.trace.changed = False
-        if not result.rows:
-            raise SqlError(f"no such table: {table}")
-        return result
-
-    def teach(self, statements: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        self._deadline = self._monotonic() + self._timeout
-        try:
-            for statement, values in [*((text, ()) for text in statements), *rows]:
-                self.connection.execute(statement, values)
-        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as exc:
-            raise SqlError(str(exc)) from None
-
-    def close(self) -> None:
-        self.connection.close()
-
-    def _late(self) -> int:
-        return int(self._monotonic() > self._deadline)
 
     def _authorize(self, code: int, one: str | None, two: str | None, database: str | None, inner: str | None) -> int:
         trace = self.trace
@@ -350,45 +273,179 @@ class SqliteEngine:
             trace.writes.add((one or "").lower())
         elif code == sqlite3.SQLITE_ALTER_TABLE:
             trace.writes.add((two or "").lower())
-        if code in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
-            return sqlite3.SQLITE_OK if self._vacuum and not one else sqlite3.SQLITE_DENY
+        if code in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH) and not (self._vacuum and not one):
+            return self._deny()
         transaction = code in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT)
-        return sqlite3.SQLITE_DENY if self._read_only and not transaction else sqlite3.SQLITE_OK
+        return self._deny() if self.read_only and not transaction else sqlite3.SQLITE_OK
 
     def _pragma(self, name: str, value: str | None) -> int:
         self.trace.functions.add(f"pragma {name}")
         if name not in _PRAGMAS:
-            return sqlite3.SQLITE_DENY
+            return self._deny()
         if value is not None and not name.endswith(("_info", "_list", "_xinfo", "_check")):
             self.trace.changed = True
         return sqlite3.SQLITE_OK
 
+    def _deny(self) -> int:
+        self.trace.denied = True
+        return sqlite3.SQLITE_DENY
+
+
+class SqliteEngine:
+    """SQLite in memory.
+
+    Args:
+        max_rows: Rows that one result shows.
+        timeout: Seconds that one call may take.
+        monotonic: A clock that never goes back, in seconds.
+    """
+
+    def __init__(self, max_rows: int, timeout: float, monotonic: Callable[[], float]) -> None:
+        # no statement is kept prepared: what is touched is told where one is prepared
+        self.connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False, cached_statements=0
+        )
+        self._guard = SqliteGuard(self.connection, monotonic)
+        self._max_rows, self._timeout = max_rows, timeout
+
+    @property
+    def trace(self) -> Trace:
+        """What the present call touched."""
+        return self._guard.trace
+
+    @trace.setter
+    def trace(self, fresh: Trace) -> None:
+        self._guard.trace = fresh
+
+    def setup(self, tables: Iterable[tuple[str, str, list[tuple[Any, ...]]]], script: str) -> None:
+        """Create what the world declares: name, definition and rows of each table, then a script."""
+        self._guard.start(SETUP_SECONDS)
+        for name, sql, rows in tables:
+            self.connection.execute(sql)
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                self.connection.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", rows)
+        for statement in sqlite_statements(script):
+            self._guard.begin(statement)
+            for _ in self.connection.execute(statement):
+                pass
+
+    def guard(self, read_only: bool) -> None:
+        """Say whether writes are refused; called once the declared state is there."""
+        self._guard.read_only = read_only
+
+    def run(self, sql: str) -> Iterable[Result]:
+        self._guard.start(self._timeout)
+        for statement in sqlite_statements(sql):
+            self.trace.kinds.append(first_word(statement))
+            if self._guard.late():
+                raise SqlError(self._told("interrupted"))
+            yield self._execute(statement)
+
+    def _execute(self, statement: str, parameters: tuple[Any, ...] = ()) -> Result:
+        self._guard.begin(statement)
+        was_open = self.connection.in_transaction
+        try:
+            cursor = self.connection.execute(statement, parameters)
+            try:
+                if cursor.description is None:
+                    return Result(changed=cursor.rowcount if cursor.rowcount >= 0 else None)
+                rows = cursor.fetchmany(self._max_rows + 1)
+                columns = [column[0] for column in cursor.description]
+                return Result(columns, rows[: self._max_rows], more=len(rows) > self._max_rows)
+            finally:
+                cursor.close()
+        except sqlite3.Error as exc:
+            raise SqlError(self._told(str(exc))) from None
+        except (ValueError, OverflowError) as exc:
+            raise SqlError(str(exc)) from None
+        finally:
+            self.trace.changed = self.trace.changed or was_open != self.connection.in_transaction
+
+    def _told(self, text: str) -> str:
+        if text == "interrupted":
+            self.trace.timed_out = True
+            return f"the statement ran longer than {self._timeout:g} s and was stopped"
+        return READ_ONLY if text == "not authorized" and self._guard.read_only and self.trace.changed else text
+
+    def tables(self) -> Result:
+        self._guard.start(self._timeout)
+        return self._execute(
+            "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') "
+            "AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
+        )
+
+    def describe(self, table: str) -> Result:
+        self._guard.start(self._timeout)
+        self.trace.reads.add(table.lower())
+        result = self._execute(
+            'SELECT name, type, "notnull" AS not_null, dflt_value AS "default", pk FROM pragma_table_info(?)', (table,)
+        )
+        self.trace.writes.clear()  # the virtual table that is asked counts as created
+        self.trace.changed = False
+        if not result.rows:
+            raise SqlError(f"no such table: {table}")
+        return result
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+_TOKEN = re.compile(
+    r"""(?P<space>(?:[ \t\n\r\f]|--[^\n]*|/\*.*?(?:\*/|\Z))++)
+    |'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)
+    |[\w$\x80-\U0010ffff]+|.""",
+    re.X | re.S | re.A,
+)
+_HEAD = {
+    ("", "explain"): "explain",
+    ("", "create"): "create",
+    ("explain", "create"): "create",
+    ("create", "temp"): "create",
+    ("create", "temporary"): "create",
+    ("create", "trigger"): "trigger",
+}
+"""Where the first words of a statement lead."""
+_BODY = ("trigger", "trigger;", "trigger;end")
+
 
 def sqlite_statements(sql: str) -> list[str]:
-    """Split a text into statements, as SQLite itself tells where one is complete."""
+    """Split a text into statements where `sqlite3_complete` says that one is complete."""
     found: list[str] = []
-    start = position = 0
-    while (position := sql.find(";", position)) >= 0:
-        position += 1
-        if sqlite3.complete_statement(sql[start:position]):
-            found.append(sql[start:position])
-            start = position
+    start = 0
+    for end in _ends(sql):
+        found.append(sql[start:end])
+        start = end
     return [text.strip() for text in [*found, sql[start:]] if first_word(text) not in ("", ";")]
+
+
+def _ends(sql: str) -> Iterator[int]:
+    """Where statements end: after a semicolon, that of a trigger after `; END;` alone."""
+    state = ""
+    for token in _TOKEN.finditer(sql):
+        if token["space"] is not None:
+            continue
+        word = token[0].lower()
+        if word == ";" and state not in _BODY[:2]:
+            yield token.end()
+            state = ""
+        elif state in _BODY:
+            state = "trigger;" if word == ";" else "trigger;end" if (state, word) == ("trigger;", "end") else "trigger"
+        elif state != "explain" or word in ("explain", "create", "temp", "temporary", "trigger", "end"):
+            state = _HEAD.get((state, word), "other")
+
+
+_FIRST = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z))*+(\w+|.?)", re.S)
 
 
 def first_word(sql: str) -> str:
     """The first word of a statement, lower case, comments skipped; its first character where that is no word."""
-    text = sql.lstrip()
-    while text.startswith(("--", "/*")):
-        end = text.find("\n" if text.startswith("--") else "*/", 2)
-        text = "" if end < 0 else text[end + (1 if text.startswith("--") else 2) :].lstrip()
-    length = 0
-    while length < len(text) and (text[length].isalnum() or text[length] == "_"):
-        length += 1
-    return text[: length or 1].lower()
+    found = _FIRST.match(sql)
+    return found[1].lower() if found is not None else ""
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as it stands in SQL, whatever it holds."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -398,16 +455,34 @@ def _quoted(name: str) -> str:
 _SETTINGS = (
     "memory_limit = '256MB'",
     "temp_directory = ''",
+    "python_enable_replacements = false",
     "autoinstall_known_extensions = false",
     "autoload_known_extensions = false",
-    "enable_external_access = false",
+    "GLOBAL TimeZone = 'UTC'",
 )
 _DUCK_READS = {"SELECT", "EXPLAIN", "RELATION"}
 _DUCK_CONTROL = {"TRANSACTION"}
 
 
+def open_duckdb(duckdb: Any, attached: str | None = None) -> Any:
+    """Open a database in memory: no files, no extensions to load, limited size, no other settings.
+
+    Args:
+        duckdb: The module.
+        attached: Name of an empty database that is there besides.
+    """
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    for setting in _SETTINGS:
+        connection.execute(f"SET {setting}")
+    if attached is not None:
+        connection.execute(f"ATTACH ':memory:' AS {quoted(attached)}")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
 class DuckEngine:
-    """DuckDB in memory: no files, no extensions to load, limited time and size.
+    """DuckDB in memory.
 
     Args:
         duckdb: The module.
@@ -419,37 +494,39 @@ class DuckEngine:
     def __init__(self, duckdb: Any, max_rows: int, timeout: float, timer: Any) -> None:
         self.trace = Trace()
         self._duckdb = duckdb
-        self.connection = duckdb.connect(":memory:", config={"threads": 1})
-        for setting in _SETTINGS:
-            self.connection.execute(f"SET {setting}")
+        self.connection = open_duckdb(duckdb)
         self._max_rows, self._timeout, self._timer = max_rows, timeout, timer
         self._read_only = False
         self._in_transaction = False
 
     def setup(self, tables: Iterable[tuple[str, str, list[tuple[Any, ...]]]], script: str) -> None:
         """Create what the world declares: name, definition and rows of each table, then a script."""
-        for name, sql, rows in tables:
-            self.connection.execute(sql)
-            if rows:
-                marks = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
-                values = [value for row in rows for value in row]
-                self.connection.execute(f"INSERT INTO {_quoted(name)} VALUES {marks}", values)
-        if script.strip():
-            self.connection.execute(script)
+        with self._limited(SETUP_SECONDS):
+            for name, sql, rows in tables:
+                self.connection.execute(sql)
+                if rows:
+                    marks = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
+                    values = [value for row in rows for value in row]
+                    self.connection.execute(f"INSERT INTO {quoted(name)} VALUES {marks}", values)
+            if script.strip():
+                self.connection.execute(script)
 
     def guard(self, read_only: bool) -> None:
-        """Set the limits; called once the declared state is there."""
-        self.connection.execute("SET TimeZone = 'UTC'")
-        self.connection.execute("SET lock_configuration = true")
+        """Say whether writes are refused; called once the declared state is there."""
         self._read_only = read_only
 
     def run(self, sql: str) -> Iterable[Result]:
-        timer = self._timer(self._timeout, self.connection.interrupt)
+        with self._limited(self._timeout):
+            for statement in self._statements(sql):
+                yield self._statement(statement)
+
+    @contextmanager
+    def _limited(self, seconds: float) -> Iterator[None]:
+        timer = self._timer(seconds, self.connection.interrupt)
         timer.daemon = True
         timer.start()
         try:
-            for statement in self._statements(sql):
-                yield self._statement(statement)
+            yield
         finally:
             timer.cancel()
 
@@ -509,13 +586,6 @@ class DuckEngine:
         columns = 'name, type, "notnull" AS not_null, dflt_value AS "default", pk'
         return self._asked(f"SELECT {columns} FROM pragma_table_info('{quoted}')")
 
-    def teach(self, statements: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        try:
-            for statement, values in [*((text, ()) for text in statements), *rows]:
-                self.connection.execute(statement, list(values))
-        except (self._duckdb.Error, ValueError, OverflowError) as exc:
-            raise SqlError(str(exc)) from None
-
     def close(self) -> None:
         self.connection.close()
 
@@ -526,9 +596,3 @@ class DuckEngine:
 def _placeless(message: str) -> str:
     """A message without the folder that the program happens to run in."""
     return message.replace(f'"{os.getcwd().rstrip("/")}/', '"') if os.getcwd() != "/" else message  # noqa: PTH109
-
-
-def cells_of_csv(text: str) -> list[tuple[str | None, ...]]:
-    """Rows of a CSV text without its first line; an empty field is NULL."""
-    rows = list(csv.reader(io.StringIO(text)))
-    return [tuple(cell if cell else None for cell in row) for row in rows[1:] if row]

@@ -11,6 +11,7 @@ from worldline.domains.database.state import DatabaseState
 from worldline.domains.database.tool import TOOLS, Trace, first_word
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
+from worldline.kernels.sql.chance import draws
 from worldline.kernels.sql.clock import tells_time
 from worldline.kernels.sql.learning import ROWS, SCHEMA, lesson
 from worldline.kernels.sql.machine import Call, Machine, Start, engine_version
@@ -18,7 +19,6 @@ from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, cano
 
 __all__ = ["SqlKernel"]
 
-_RANDOM = re.compile(r"\b(?:random\w*|uuid\w*|gen_random_uuid|setseed|tablesample|using\s+sample)\b", re.I)
 _COUNTERS = re.compile(r"\b(?:last_insert_rowid|changes|total_changes)\s*\(", re.I)
 _MISSING = re.compile(r"no such (?:table|view|index|trigger): (\w+)|does not exist|not found in FROM clause", re.I)
 _PREPARING = re.compile(r"^Error: (?:near \"|no such column|no such function|ambiguous column name|incomplete input)")
@@ -131,7 +131,7 @@ class SqlKernel:
             doubts.append(f"the content of {', '.join(sorted(tainted)) or 'the database'} is unknown")
         if trace.timed_out:
             doubts.append("it ran into a limit of the kernel")
-        if _RANDOM.search(text) or trace.functions & {"random", "randomblob"}:
+        if draws(text, trace.functions):
             doubts.append("it draws random values")
         if tells_time(text) and (state.clock is None or state.engine != "sqlite"):
             doubts.append("it asks for the present time")

@@ -13,7 +13,7 @@ __all__ = ["ROWS", "SCHEMA", "Lesson", "lesson"]
 SCHEMA, ROWS = "learned columns", "learned rows"
 """Names of the calls that stand for what was learned, among those that changed the database."""
 
-_ALL = re.compile(r"\s*SELECT\s+\*\s+FROM\s+\"?(\w+)\"?(?:\s+ORDER\s+BY\s+\w+)?(?:\s+LIMIT\s+(\d+))?\s*;?\s*", re.I)
+_ALL = re.compile(r"\s*SELECT\s+\*\s+FROM\s+\"?(\w+)\"?(?:\s+ORDER\s+BY\s+\w+)?(?:\s+LIMIT\s+(\d+))?\s*(?:;\s*)?", re.I)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import ClassVar
 from worldline.domains.mcp.state import DuckdbServer
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
+from worldline.kernels.sql.chance import draws
 from worldline.kernels.sql.clock import tells_time
 from worldline.kernels.tools.base import Arguments
 from worldline.kernels.tools.servers.duckdb_engine import Answered, DuckDatabase, installed
@@ -19,7 +20,6 @@ from worldline.types import JsonDict, Observation, content_id
 
 __all__ = ["DuckdbKernel"]
 
-_RANDOM = re.compile(r"\b(?:random\w*|uuid\w*|gen_random_uuid|setseed|tablesample|using\s+sample)\b", re.I)
 _PLACE = re.compile(
     r"\b(?:duckdb_(?:databases|settings|memory|temporary_files|extensions|secrets)|database_list|databases|database_size"
     r"|explain\s+analyze|profil\w+|platform|attach|detach|copy|export|import|install|load|checkpoint|vacuum|use)\b",
@@ -27,7 +27,7 @@ _PLACE = re.compile(
 )
 """What depends on the file, the machine or the connection."""
 _ELSEWHERE = re.compile(
-    r"\s*(?:set|reset|pragma|attach|detach|copy\b[^;]*\bto|export|load|install|checkpoint)\b[^;]*;?\s*", re.I
+    r"\s*(?:set|reset|pragma|attach|detach|copy\b[^;]*\bto|export|load|install|checkpoint)\b[^;]*(?:;\s*)?", re.I
 )
 """Queries that leave the tables as they are."""
 _READING = re.compile(
@@ -81,7 +81,7 @@ class DuckdbKernel(ListServer):
         """Why the answer is not sure; empty where it is."""
         if self._tainted:
             return "it is not known what an earlier query changed"
-        if _RANDOM.search(query):
+        if draws(query):
             return "it draws random values"
         if tells_time(query):
             return "it asks for the present time"

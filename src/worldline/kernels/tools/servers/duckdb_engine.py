@@ -10,7 +10,9 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
+from worldline.domains.database.tool import SETUP_SECONDS, open_duckdb, quoted
 from worldline.errors import KernelError
+from worldline.kernels.sql.alarm import Alarm
 from worldline.kernels.tools.servers.replies import Unsure
 
 __all__ = ["Answered", "DuckDatabase", "installed"]
@@ -19,14 +21,6 @@ _SECONDS = 2.0
 _MOST_ROWS = 50_000
 _KEPT = 6
 """Instances that are kept for states that may be asked again."""
-_SETTINGS = (
-    "SET memory_limit = '256MB'",
-    "SET temp_directory = ''",
-    "SET python_enable_replacements = false",
-    "SET autoinstall_known_extensions = false",
-    "SET autoload_known_extensions = false",
-    "SET GLOBAL TimeZone = 'UTC'",
-)
 _READS = frozenset({"SELECT", "EXPLAIN", "RELATION"})
 _TEMPORARY = re.compile(r"\s*create\s+(?:or\s+replace\s+)?temp", re.I)
 _LIMITS = ("Permission Error", "Out of Memory Error", "Missing Extension Error", "Interrupt")
@@ -107,31 +101,32 @@ class DuckDatabase:
 
     def _build(self, calls: tuple[str, ...]) -> Any:
         duckdb = importlib.import_module("duckdb")
-        instance = duckdb.connect(":memory:", config={"threads": 1})
-        quoted = '"' + self.name.replace('"', '""') + '"'
-        for setting in (*_SETTINGS, f"ATTACH ':memory:' AS {quoted}", "SET enable_external_access = false"):
-            instance.execute(setting)
+        instance = open_duckdb(duckdb, self.name)
+        cursor = self._cursor(instance)
+        alarm = _alarm(cursor, SETUP_SECONDS)
         try:
-            self._cursor(instance).execute(self.setup or "SELECT 1")
-        except duckdb.Error as exc:
-            raise KernelError(f"the declared statements cannot be run: {exc}") from exc
-        instance.execute("SET lock_configuration = true")
+            cursor.execute(self.setup or "SELECT 1")
+        except (duckdb.Error, ValueError) as exc:
+            instance.close()
+            late = isinstance(exc, duckdb.InterruptException)
+            why = f"it ran longer than {SETUP_SECONDS:g} s and was stopped" if late else str(exc)
+            raise KernelError(f"`setup` of the duckdb server cannot be run: {why}") from exc
+        finally:
+            alarm.cancel()
         for call in calls:
             self._execute(instance, call, changed=True)
         return instance
 
     def _cursor(self, instance: Any) -> Any:
         cursor = instance.cursor()
-        cursor.execute('USE "' + self.name.replace('"', '""') + '"')
+        cursor.execute(f"USE {quoted(self.name)}")
         return cursor
 
     def _execute(self, instance: Any, query: str, *, changed: bool) -> Answered:
         """Run a call on a connection of its own, so that what is temporary or not committed ends with it."""
         duckdb = importlib.import_module("duckdb")
         cursor = self._cursor(instance)
-        timer = threading.Timer(_SECONDS, cursor.interrupt)
-        timer.daemon = True
-        timer.start()
+        alarm = _alarm(cursor, _SECONDS)
         kinds: tuple[str, ...] = ()
         try:
             kinds = tuple(statement.type.name for statement in cursor.extract_statements(query))
@@ -150,7 +145,7 @@ class DuckDatabase:
         except (ValueError, OverflowError, RuntimeError) as exc:
             return Answered(f"Error: {exc}", True, changed, kinds)
         finally:
-            timer.cancel()
+            alarm.cancel()
             cursor.close()
 
     def _refused(self, answered: Answered, query: str) -> Answered:
@@ -165,6 +160,14 @@ class DuckDatabase:
             f'"{self.name}" which is attached in read-only mode!'
         )
         return Answered(text, True, False, answered.kinds)
+
+
+def _alarm(cursor: Any, seconds: float) -> Alarm:
+    """Interrupt what the cursor runs after some seconds."""
+    alarm = Alarm(seconds, cursor.interrupt)
+    alarm.daemon = True
+    alarm.start()
+    return alarm
 
 
 def _reads_only(instance: Any, query: str) -> bool:

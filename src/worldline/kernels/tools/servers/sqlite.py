@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
+from worldline.domains.database.tool import quoted
 from worldline.domains.mcp.state import SqliteServer
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
@@ -94,10 +95,10 @@ class SqliteKernel(ListServer):
 
     def _wrote(self, ran: Ran, before: list[str]) -> None:
         """Forget what was seen of the tables that were written, and keep the list of tables."""
-        if not ran.writes or ran.error:
+        if not ran.changed or ran.error:
             return
         views = self._rows("SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')")
-        named = [name for name in ran.writes if name and not name.startswith("sqlite_")]
+        named = [name for name in ran.writes if not name.startswith("sqlite_")]
         if views or not named:
             self._seen = {}
         words = {key: set(re.findall(r"\w+", key.lower())) for key in self._seen}
@@ -206,8 +207,8 @@ class SqliteKernel(ListServer):
         """The tables with their definitions and first rows."""
         tables: JsonDict = {}
         for row in self._rows("SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')")[:_SHOWN]:
-            quoted = '"' + str(row["name"]).replace('"', '""') + '"'
-            first = [str(one)[:300] for one in self._rows(f"SELECT * FROM {quoted} LIMIT 5")]
+            table = quoted(str(row["name"]))
+            first = [str(one)[:300] for one in self._rows(f"SELECT * FROM {table} LIMIT 5")]
             tables[str(row["name"])] = {"sql": str(row["sql"])[:500], "first": first}
         return {"tables": tables, "complete": self._whole, "unknown": sorted(self._tainted)}
 

@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from worldline.domains.database.tool import SETUP_SECONDS, SqliteGuard, Trace
 from worldline.errors import KernelError
+from worldline.kernels.sql.chance import draws
 from worldline.kernels.sql.clock import install_clock, tells_time
 from worldline.kernels.tools.servers.replies import Unsure
 
 __all__ = ["Ran", "build_database", "run_query"]
 
 _SECONDS = 2.0
-_STEPS = 10_000
 _MOST_ROWS = 50_000
-_LENGTH = 8 << 20
-_PAGES = 16_384
 _COMMITTED = ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
 """First words of the queries after which the server commits."""
-_SAFE_PRAGMA_NAMES = (
-    "application_id collation_list defer_foreign_keys encoding foreign_key_check foreign_key_list foreign_keys "
-    "function_list ignore_check_constraints index_info index_list index_xinfo integrity_check quick_check "
-    "recursive_triggers reverse_unordered_selects table_info table_list table_xinfo user_version"
-)
-_SAFE_PRAGMAS = frozenset(_SAFE_PRAGMA_NAMES.split())
-_RANDOM = frozenset({"random", "randomblob"})
 _COUNTERS = frozenset({"total_changes", "changes", "last_insert_rowid", "sqlite_source_id", "sqlite_version"})
-_WRITING = {
-    sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_DROP_TABLE,
-    sqlite3.SQLITE_DROP_VIEW, sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_INDEX,
-    sqlite3.SQLITE_DROP_INDEX, sqlite3.SQLITE_CREATE_TRIGGER, sqlite3.SQLITE_DROP_TRIGGER,
-}  # fmt: skip
+_PLACE_NAMES = "freelist_count function_list module_list optimize page_count pragma_list schema_version"
+_PLACE = frozenset(f"pragma {name}" for name in _PLACE_NAMES.split())
+"""Pragmas that tell of the file, the connection or the version."""
 
 
 @dataclass(slots=True)
@@ -49,8 +39,8 @@ class Ran:
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
     doubts: list[str] = field(default_factory=list)
-    denied: bool = False
-    """It asked for what is not allowed here."""
+    changed: bool = False
+    """The database may be another one now."""
 
 
 def build_database(script: str, clock: datetime) -> bytes:
@@ -61,16 +51,16 @@ def build_database(script: str, clock: datetime) -> bytes:
     """
     connection = sqlite3.connect(":memory:")
     try:
-        ran = Ran()
-        _guard(connection, ran)
+        SqliteGuard(connection, time.monotonic).start(SETUP_SECONDS)
         if tells_time(script):
             install_clock(connection, clock)
         connection.executescript(script)
         connection.commit()
         connection.set_authorizer(None)
         return connection.serialize()
-    except (sqlite3.Error, sqlite3.Warning, ValueError) as exc:
-        raise KernelError(f"the declared statements cannot be run: {exc}") from exc
+    except (sqlite3.Error, ValueError) as exc:
+        why = f"it ran longer than {SETUP_SECONDS:g} s and was stopped" if str(exc) == "interrupted" else str(exc)
+        raise KernelError(f"`setup` of the sqlite server cannot be run: {why}") from exc
     finally:
         connection.close()
 
@@ -86,21 +76,26 @@ def run_query(database: bytes, query: str, clock: datetime) -> Ran:
     try:
         if database:
             connection.deserialize(database)
-        _guard(connection, ran)
+        guard = SqliteGuard(connection, time.monotonic)
         if tells_time(query) or b"CURRENT_T" in database.upper() or b"NOW" in database.upper():
             install_clock(connection, clock)
-        _run(connection, query, ran)
+        guard.start(_SECONDS)
+        guard.begin(query)
+        trace = guard.trace
+        _run(connection, query, ran, trace)
+        ran.reads, ran.writes, ran.changed = trace.reads, trace.writes, trace.changed
+        ran.doubts = list(_doubts(trace.functions))
         connection.set_authorizer(None)
         if connection.in_transaction:
             connection.rollback()
-        if ran.writes or connection.total_changes or not database:
+        if ran.changed or not database:
             ran.database = connection.serialize()
     finally:
         connection.close()
     return ran
 
 
-def _run(connection: sqlite3.Connection, query: str, ran: Ran) -> None:
+def _run(connection: sqlite3.Connection, query: str, ran: Ran, trace: Trace) -> None:
     connection.row_factory = sqlite3.Row
     try:
         cursor = connection.execute(query)
@@ -116,48 +111,16 @@ def _run(connection: sqlite3.Connection, query: str, ran: Ran) -> None:
         text = str(exc)
         if text == "interrupted":
             raise Unsure("the query runs longer than the kernel lets it") from exc
-        if ran.denied or text in ("string or blob too big", "database or disk is full"):
+        if trace.denied or text in ("string or blob too big", "database or disk is full"):
             raise Unsure(f"the query is not simulated: {text}") from exc
         ran.error = f"Database error: {text}"
-    except sqlite3.Warning as exc:
-        ran.error = f"Error: {exc}"
     except (ValueError, OverflowError, UnicodeError, MemoryError) as exc:
         ran.error = f"Error: {exc}"
 
 
-def _guard(connection: sqlite3.Connection, ran: Ran) -> None:
-    """Set limits, forbid files, note what is touched."""
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(f"PRAGMA max_page_count = {_PAGES}").fetchall()
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH)
-    deadline = time.monotonic() + _SECONDS
-    connection.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
-
-    def authorize(code: int, one: str | None, two: str | None, database: str | None, inner: str | None) -> int:
-        if code in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
-            ran.denied = True
-            return sqlite3.SQLITE_DENY
-        if code == sqlite3.SQLITE_READ:
-            ran.reads.add((one or "").lower())
-        elif code in _WRITING:
-            ran.writes.add((one or "").lower())
-        elif code == sqlite3.SQLITE_ALTER_TABLE:
-            ran.writes.add((two or "").lower())
-        elif code == sqlite3.SQLITE_FUNCTION:
-            _function((two or "").lower(), ran)
-        elif code == sqlite3.SQLITE_PRAGMA:
-            if (one or "").lower() not in _SAFE_PRAGMAS:
-                ran.denied = True
-                return sqlite3.SQLITE_DENY
-            if two is not None and not (one or "").endswith(("_info", "_list", "_xinfo", "_check")):
-                ran.writes.add("")
-        return sqlite3.SQLITE_OK
-
-    connection.set_authorizer(authorize)
-
-
-def _function(name: str, ran: Ran) -> None:
-    if name in _RANDOM:
-        ran.doubts.append("it draws random values")
-    elif name in _COUNTERS:
-        ran.doubts.append("it depends on the connection or the version")
+def _doubts(functions: set[str]) -> Iterator[str]:
+    """Why what these functions and pragmas give is not known."""
+    if draws("", functions):
+        yield "it draws random values"
+    if functions & (_COUNTERS | _PLACE):
+        yield "it depends on the connection or the version"
