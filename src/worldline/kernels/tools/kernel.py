@@ -25,6 +25,8 @@ __all__ = ["McpKernel", "mcp_kernel"]
 _VERSION = 1
 _LONGEST, _WIDEST, _DEEPEST = 2000, 100, 8
 """Characters, items and levels of a description."""
+_UNFORESEEN = (OSError, ValueError, ArithmeticError)
+"""What hostile values (a NUL, a name too long, a number too large) raise where no server kernel words it."""
 _OTHERS = ""
 """Name under which the rules and records of other servers are kept."""
 
@@ -98,11 +100,15 @@ class McpKernel:
             text = f"MCP error -32602: Unknown tool: {action.name}"
             return Proposal(Observation.from_text(text, is_error=True), known=True, classes=("?",), why="no such tool")
         name, tool = place
+        if not _sendable(action.arguments):
+            return _abstained("unsent", "no client can write these arguments as JSON")
         after = self._state.fork(name)
         try:
             proposal = after.servers[name].call(tool, action.arguments)
         except RecursionError:
-            return Proposal(Observation(), known=False, classes=("deep",), why="the arguments are nested too deep")
+            return _abstained("deep", "the arguments are nested too deep")
+        except _UNFORESEEN as exc:
+            return _abstained("unworded", f"how the server words this is not known: {exc}")
         self._trial = _Trial(action, proposal, after)
         return proposal
 
@@ -137,9 +143,9 @@ class McpKernel:
             return
         self.reject()
         place = self._place(turn.action.name)
-        if place is not None:
+        if place is not None and _sendable(turn.action.arguments):
             after = self._state.fork(place[0])
-            with suppress(RecursionError):
+            with suppress(RecursionError, *_UNFORESEEN):
                 after.servers[place[0]].observe(place[1], turn.action.arguments, seen)
             self._state = after.settled()
 
@@ -151,9 +157,11 @@ class McpKernel:
         if place is None:
             return {}
         name, tool = place
+        if not _sendable(action.arguments):
+            return {}
         try:
             found = self._state.servers[name].footprint(tool, action.arguments)
-        except RecursionError:
+        except (RecursionError, *_UNFORESEEN):
             return None
         return None if found is None else {"server": self.state.servers[name].kind if name else name, **found}
 
@@ -207,6 +215,21 @@ class McpKernel:
         self._trial = None
         for server in self._state.servers.values():
             server.close()
+
+
+def _sendable(arguments: Mapping[str, Any]) -> bool:
+    """Whether arguments can go to a server at all: as JSON, in UTF-8."""
+    try:
+        json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False).encode()
+    except RecursionError:
+        return True  # JSON sets no limit
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _abstained(kind: str, why: str) -> Proposal:
+    return Proposal(Observation(), known=False, classes=(kind,), why=why)
 
 
 def _clipped(value: Any, depth: int = 0) -> Any:

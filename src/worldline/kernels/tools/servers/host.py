@@ -11,6 +11,9 @@ from worldline.types import JsonDict
 
 __all__ = ["Host"]
 
+_END = datetime(9999, 1, 1, tzinfo=UTC)
+"""No clock runs further: dates of all time zones can still be written."""
+
 
 @dataclass(slots=True)
 class Host:
@@ -28,8 +31,9 @@ class Host:
         return Host(self.tree.fork(), self.clock, self.declared_clock, self.env, self.home)
 
     def wait(self, seconds: float) -> None:
-        """Let time pass."""
-        self.clock += timedelta(seconds=min(max(seconds, 0.0), 1e9))
+        """Let time pass, until the calendar ends at most."""
+        left = (_END - self.clock).total_seconds()
+        self.clock += timedelta(seconds=max(min(seconds, 1e9, left), 0.0))
 
     def dump(self) -> JsonDict:
         """Return what can change as JSON data."""

@@ -101,7 +101,7 @@ def _real(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _text_number(text: str) -> float:
@@ -135,7 +135,7 @@ def type_name(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int | float):
-        return "NaN" if math.isnan(value) else "number"
+        return "NaN" if math.isnan(_real(value)) else "number"
     if isinstance(value, str):
         return "string"
     return "array" if isinstance(value, list | tuple) else "object"

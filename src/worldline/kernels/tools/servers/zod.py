@@ -35,6 +35,9 @@ __all__ = [
 UNDEFINED: Any = object()
 """What a key that was not given holds."""
 
+_INFINITE = "Invalid input: expected number, received Infinity"
+"""What is said of a number too large for JavaScript."""
+
 Path = tuple[str | int, ...]
 Issues = list[tuple[str, Path]]
 Schema = Callable[[Any, Path, Issues], Any]
@@ -80,6 +83,9 @@ def number(least: float | None = None, most: float | None = None) -> Schema:
     def check(value: Any, path: Path, issues: Issues) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return _expected("number", value, path, issues)
+        if not math.isfinite(as_number(value)):
+            issues.append((_INFINITE, path))
+            return value
         if least is not None and value < least:
             issues.append((f"Too small: expected number to be >={least}", path))
         if most is not None and value > most:
@@ -113,7 +119,7 @@ def coerced_integer(value: Any, path: Path, issues: Issues) -> Any:
     if math.isnan(real):
         return _expected("number", math.nan, path, issues)
     if math.isinf(real):
-        issues.append(("Invalid input: expected number, received Infinity", path))
+        issues.append((_INFINITE, path))
         return real
     if not real.is_integer():
         issues.append(("Invalid input: expected int, received number", path))

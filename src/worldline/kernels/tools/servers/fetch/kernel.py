@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import ipaddress
 import re
 from collections.abc import Mapping
@@ -83,7 +82,7 @@ class FetchKernel(PythonServer):
         Raises:
             ToolFailed: Nothing can be fetched there.
         """
-        target = httpx.URL(url)
+        target = _target(url)
         for _ in range(_MOST_REDIRECTS + 1):
             place = self._place(url, target)
             page = self._page(place, url)
@@ -91,7 +90,7 @@ class FetchKernel(PythonServer):
                 if page.status >= 400:
                     raise ToolFailed(f"Failed to fetch {url} - status code {page.status}")
                 return place, page
-            target = target.join(page.location)
+            target = _target(page.location, target)
             if self._robots:
                 self._ask_robots(str(target))
         raise ToolFailed(f"Failed to fetch {url}: TooManyRedirects('Exceeded maximum allowed redirects.')")
@@ -131,7 +130,7 @@ class FetchKernel(PythonServer):
         parts = urlsplit(url)
         robots = urlunsplit((parts.scheme, parts.netloc, "/robots.txt", "", ""))
         try:
-            place = self._place(robots, httpx.URL(robots))
+            place = self._place(robots, _target(robots))
         except ToolFailed as failure:
             raise ToolFailed(f"Failed to fetch robots.txt {robots} due to a connection issue") from failure
         page = self._page(place, url)
@@ -170,7 +169,10 @@ class FetchKernel(PythonServer):
             return
         if value is None:
             return
-        target = httpx.URL(str(value.url))
+        try:
+            target = _target(str(value.url))
+        except _Guess:
+            return
         if target.scheme != "http" or target.port != self._port or _unreachable(target.host):
             return
         place, text = target.raw_path.decode("ascii"), observation.text
@@ -243,11 +245,23 @@ class _Guess(Exception):
 def _decoded(page: Page) -> str:
     found = re.search(r"charset=[\"']?([\w.:-]+)", page.content_type, re.I)
     name = found[1] if found is not None else "utf-8"
+    data = page.body.encode()
     try:
-        codecs.lookup(name)
-    except LookupError:
-        name = "utf-8"
-    return page.body.encode().decode(name, "replace")
+        return data.decode(name, "replace")
+    except (LookupError, UnicodeError):  # no such encoding, or one that is not of texts
+        return data.decode("utf-8", "replace")
+
+
+def _target(url: str, base: httpx.URL | None = None) -> httpx.URL:
+    """Read an address, or one relative to another.
+
+    Raises:
+        _Guess: No request can be made of it (too long, for instance).
+    """
+    try:
+        return base.join(url) if base is not None else httpx.URL(url)
+    except httpx.InvalidURL as exc:
+        raise _Guess(f"the words of another library: {exc}", failed=True) from exc
 
 
 def _unreachable(host: str) -> str:
