@@ -117,6 +117,67 @@ def test_error_points_at_the_line(kind: str) -> None:
     assert hint is None or hint in (error.hint or "")
 
 
+_STATE = "\ninitial_state:\n"
+NESTED: dict[str, tuple[str, str, str]] = {
+    "a table": (
+        "domain: database" + _STATE + '  tables:\n    p:\n      sql: "create table p(a)"\n      rowz: []\n',
+        "initial_state.tables.p.rowz: unknown key", "did you mean 'rows'?",
+    ),
+    "a document": (
+        "domain: search" + _STATE + "  documents:\n    - url: x\n      title: t\n      text: t\n      dat: now\n",
+        "initial_state.documents.0.dat: unknown key", "did you mean 'date'?",
+    ),
+    "a document without what it needs": (
+        "domain: search" + _STATE + "  documents:\n    - {titel: x}\n",
+        "initial_state.documents.0.titel: unknown key", "did you mean 'title'?",
+    ),
+    "a server": (
+        "domain: mcp" + _STATE + "  servers:\n    notes:\n      kind: filesystem\n      root: [/home/user/x]\n",
+        "initial_state.servers.notes.root: unknown key", "did you mean 'roots'?",
+    ),
+    "a server's table": (
+        "domain: mcp" + _STATE + "  servers:\n    m:\n      kind: memory\n      relations: [{form: x}]\n",
+        "initial_state.servers.m.relations.0.form: unknown key", "did you mean 'from'?",
+    ),
+    "a server that lacks something": (
+        "domain: mcp" + _STATE + "  servers:\n    notes:\n      kind: command\n",
+        "initial_state.servers.notes.command: missing", "",
+    ),
+    "a case": (
+        "domain: mcp" + _STATE + "  collections:\n    tools:\n      t:\n        cases:\n          - {wehn: x}\n",
+        "initial_state.collections.tools.t.cases.0.wehn: unknown key", "did you mean 'when'?",
+    ),
+    "an effect": (
+        "domain: mcp" + _STATE + "  collections:\n    tools:\n      t: {cases: [{effects: [{store: s, vlaue: 1}]}]}\n",
+        "initial_state.collections.tools.t.cases.0.effects.0.vlaue: unknown key", "did you mean 'value'?",
+    ),
+    "a pattern": (
+        "domain: mcp" + _STATE + "  collections:\n    stores: {s: {ids: {pattern: draft}}}\n",
+        "initial_state.collections.stores.s.ids.pattern: must hold the number once", "",
+    ),
+    "a time": (
+        "domain: mcp" + _STATE + "  collections:\n    now: tomorrow\n",
+        "initial_state.collections.now: is no time", "",
+    ),
+    "a tool": (
+        "domain: mcp\ntools:\n  - {name: t, parametres: {}}\n",
+        "tools.0.parametres: unknown key", "did you mean 'parameters'?",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_error_names_the_whole_key(kind: str) -> None:
+    text, words, hint = NESTED[kind]
+    key = words.split(":")[0].split(".")[-1]
+    rows = text.splitlines()
+    at = next((number for number, row in enumerate(rows, 1) if f"{key}:" in row), len(rows))
+    with pytest.raises(WorldFileError) as caught:
+        parse_world(text, "w.yaml")
+    assert caught.value.message.startswith(f"w.yaml:{at if kind != 'a server that lacks something' else 4}: {words}")
+    assert hint in (caught.value.hint or "")
+
+
 def test_aliases_do_not_blow_up() -> None:
     rows = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     for before, name in zip("abcdefg", "bcdefgh", strict=True):
@@ -247,7 +308,7 @@ hidden_states = st.one_of(st.none(), texts, st.dictionaries(texts, st.one_of(tex
 @given(
     task=texts,
     files=st.dictionaries(paths, texts, max_size=3),
-    env=st.dictionaries(texts, texts, max_size=2),
+    env=st.dictionaries(names.map(lambda name: name.replace("=", "_")), texts, max_size=2),
     hidden=hidden_states,
     answer=texts,
 )

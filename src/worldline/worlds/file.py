@@ -7,7 +7,7 @@ import difflib
 import posixpath
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -252,7 +252,7 @@ class _Checker:
         )
         path, in_key, kind, message = located[0]
         if kind == "extra_forbidden":
-            self._unknown((*at, *path), _known_keys(path[:-1], domain, model))
+            self._unknown((*at, *path), _known_keys(path[:-1], domain, model, data))
         others = {f"line {self._document.line_of((*at, *item[0]))}" for item in located[1:]}
         hint = f"more problems in {', '.join(sorted(others))}" if others else None
         text = "missing" if kind == "missing" else message.removeprefix("Value error, ")
@@ -274,39 +274,61 @@ def _get(data: Any, path: tuple[int | str, ...]) -> Any:
 
 
 def _place(data: Any, loc: tuple[int | str, ...], kind: str) -> tuple[Key, bool]:
-    """Cut pydantic's location down to keys that are in the data; tell whether the error is about a key."""
+    """Cut pydantic's location down to keys that are in the data; tell whether the error is about a key.
+
+    What else it names in between says which of several models was tried.
+    """
     path: list[str | int] = []
-    for part in loc:
-        inside = part in data if isinstance(data, Mapping) else isinstance(data, list) and isinstance(part, int)
-        if not inside:
-            if kind == "missing":
-                path.append(part)
-            break
-        path.append(part)
-        data = data[part]
+    for number, part in enumerate(loc, 1):
+        if _holds(data, part):
+            path.append(part)
+            data = data[part]
+        elif kind == "missing" and number == len(loc):
+            path.append(part)
     return tuple(path), loc[-1:] == ("[key]",)
 
 
-def _known_keys(path: Key, domain: Domain | None, model: type[BaseModel] | None) -> list[str]:
+def _holds(data: Any, part: int | str) -> bool:
+    if isinstance(data, Mapping):
+        return part in data
+    return isinstance(data, list) and isinstance(part, int) and part < len(data)
+
+
+def _known_keys(path: Key, domain: Domain | None, model: type[BaseModel] | None, data: Any) -> list[str]:
     """Return the keys allowed at `path`, read off the fields of the model or the defaults of the domain."""
+    model = model or getattr(domain, "state", None)
     if model is not None:
-        return _fields_at(model, path)
+        return _fields_at(model, path, data)
     assert domain is not None
-    found = _get(domain.validate_state(_minimal(path)), path)
+    try:
+        found = _get(domain.validate_state(_minimal(path)), path)
+    except ValidationError:
+        return []  # something that must be there is not: the defaults tell nothing
     return list(found) if isinstance(found, dict) else []
 
 
-def _fields_at(annotation: Any, path: Key) -> list[str]:
+def _fields_at(annotation: Any, path: Key, data: Any) -> list[str]:
+    """Names of the fields at a path below a type; `data` says which one of several models is meant."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        fields = {field.alias or name: field for name, field in annotation.model_fields.items()}
         if not path:
-            return list(annotation.model_fields)
-        field = annotation.model_fields.get(str(path[0]))
-        return _fields_at(field.annotation, path[1:]) if field else []
-    inner = path[1:] if path and isinstance(path[0], int) else path
-    for part in get_args(annotation):
-        if found := _fields_at(part, inner):
+            return list(fields)
+        field = fields.get(str(path[0]))
+        return _fields_at(field.annotation, path[1:], _get(data, path[:1])) if field else []
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if isinstance(origin, type) and issubclass(origin, Mapping | list | tuple):
+        path, data = path[1:], _get(data, path[:1])
+    for part in parts:
+        if not _is_other_kind(part, data) and (found := _fields_at(part, path, data)):
             return found
     return []
+
+
+def _is_other_kind(annotation: Any, data: Any) -> bool:
+    """Whether a model is not that of the data, by the field `kind` that tells several of them apart."""
+    field = getattr(annotation, "model_fields", {}).get("kind")
+    kinds = get_args(field.annotation) if field is not None else ()
+    return bool(kinds) and isinstance(data, Mapping) and data.get("kind") not in kinds
 
 
 def _minimal(path: Key) -> JsonDict:
