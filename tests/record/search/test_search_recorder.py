@@ -7,14 +7,17 @@ import sys
 import pytest
 
 from worldline.domains.search import DocumentSpec
-from worldline.errors import SandboxError
+from worldline.errors import ConfigError, SandboxError
 from worldline.formats import read_trajectories
+from worldline.kernels import build_kernel
 from worldline.kernels.search.tools import answer, read_hits
 from worldline.record.card import reads_what_it_wrote
+from worldline.record.environment import build_environment
 from worldline.record.plan import ToolPlan
 from worldline.record.recording import record_session
+from worldline.record.sandbox import Surroundings
+from worldline.record.search import SearchEnvironment, sources
 from worldline.record.search import corpus as corpora
-from worldline.record.search import sources
 from worldline.record.search.corpus import Corpus, build_corpus
 from worldline.recordings import SPLITS, path
 from worldline.types import Action, WorldSpec
@@ -48,7 +51,7 @@ def test_dictionary_entries_become_pages(dictionary):
 def test_the_collection_is_indexed_once_and_anew_where_that_broke_off(dictionary, tmp_path, monkeypatch):
     monkeypatch.setattr(corpora, "read_source", lambda name: pytest.fail("read again"))
     assert build_corpus(tmp_path / "corpus", ["foldoc"]).search("screw", 1)
-    (tmp_path / "corpus" / "complete.json").unlink()
+    (tmp_path / "corpus" / "complete.json").write_text('{"wanted": null}')  # as where indexing broke off
     monkeypatch.setattr(
         corpora, "read_source", lambda name: iter([DocumentSpec(url="https://x.test/a", title="a", text="other")])
     )
@@ -103,3 +106,48 @@ def test_other_texts_are_no_results(text):
 def test_calls_without_what_they_need_are_refused():
     for arguments in ({}, {"query": 3}, {"queries": []}, {"queries": ["a"] * 11}, {"query": "a", "x": 1}):
         assert answer(Action(name="web_search", arguments=arguments), None, {}).is_error
+
+
+@pytest.mark.parametrize("name", ["letter.txt", "index/letter.txt", "complete.json"])
+def test_a_folder_of_something_else_is_left_alone(tmp_path, name):
+    place = tmp_path / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("precious")
+    with pytest.raises(ConfigError, match="something else"):
+        build_corpus(tmp_path, ["foldoc"])
+    assert place.read_text() == "precious" and list(tmp_path.iterdir()) == [tmp_path / name.split("/")[0]]
+
+
+def test_what_lies_beside_an_old_index_is_left_alone(dictionary, tmp_path):
+    (tmp_path / "corpus" / "complete.json").write_text('{"wanted": {"version": 0}}')
+    (tmp_path / "corpus" / "letter.txt").write_text("precious")
+    assert build_corpus(tmp_path / "corpus", ["foldoc"]).search("screw", 1)
+    assert (tmp_path / "corpus" / "letter.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize("around", [Surroundings(), Surroundings(other_machine=True, order_seed=3)])
+def test_declared_pages_of_an_open_world_are_there_for_real(dictionary, monkeypatch, around):
+    opened = lambda other: Corpus(dictionary, other)  # noqa: E731
+    monkeypatch.setitem(SearchEnvironment.start.__globals__, "open_corpus", opened)
+    pages = [
+        {"url": "https://own.test/1", "title": "Our apples", "text": "The round ones are ours."},
+        {"url": "https://foldoc.test/bolt-2", "title": "Bolt", "text": "Declared anew."},
+    ]
+    world = WorldSpec(domain="search", initial_state={"documents": pages})
+    kernel = build_kernel(world)
+    with build_environment(world, around) as real:
+        for page in pages:
+            action = Action(name="web_extractor", arguments={"url": page["url"]})
+            seen, told = real.step(action), kernel.propose(action)
+            assert page["text"] in seen.text
+            assert told.known and (told.observation.text, told.observation.is_error) == (seen.text, seen.is_error)
+        found = real.step(Action(name="web_search", arguments={"query": "round apples"})).text
+        assert found.index("own.test/1") >= 0
+        assert "Declared anew" in real.step(Action(name="web_search", arguments={"query": "bolt"})).text
+    kernel.close()
+
+
+def test_a_collection_that_is_not_there_is_refused():
+    world = WorldSpec(domain="search", initial_state={"corpus": "newspapers"})
+    with pytest.raises(ConfigError, match="newspapers"), build_environment(world):
+        pass

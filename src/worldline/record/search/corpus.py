@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,9 +15,10 @@ from pathlib import Path
 import platformdirs
 
 from worldline.domains.search import DocumentSpec
-from worldline.errors import StorageError, boundary
+from worldline.errors import ConfigError, StorageError, boundary
 from worldline.kernels.search.ranking import Hit, Ranking
 from worldline.record.search.sources import SOURCES, read_source
+from worldline.types import JsonDict
 
 __all__ = ["CORPUS", "Corpus", "build_corpus", "open_corpus"]
 
@@ -34,27 +36,40 @@ class Corpus:
         ranking: Index of all pages.
         other: Seed of another collection: a quarter of the pages is missing there, and the others read differently.
             None: the collection itself.
+        declared: Pages that are there beside the collection's, or in their place, whatever the collection.
     """
 
-    def __init__(self, ranking: Ranking, other: int | None = None) -> None:
+    def __init__(self, ranking: Ranking, other: int | None = None, declared: Sequence[DocumentSpec] = ()) -> None:
         self._ranking = ranking
         self._other = other
+        self._declared = {page.url: page for page in declared}
+        self._own = Ranking()
+        self._own.add(declared)
+
+    def beside(self, declared: Sequence[DocumentSpec]) -> Corpus:
+        """Return the collection with further pages."""
+        return Corpus(self._ranking, self._other, declared)
 
     def search(self, query: str, limit: int) -> Sequence[Hit]:
-        """Return the best pages."""
-        hits = self._ranking.search(query, limit, self._has)
-        if self._other is None:
-            return hits
-        return [replace(hit, title=_reworded(hit.title), snippet=_reworded(hit.snippet)) for hit in hits]
+        """Return the best pages: declared ones first, as scores of different collections do not compare."""
+        own = self._own.search(query, limit) if self._declared else []
+        hits: Sequence[Hit] = self._ranking.search(query, limit, self._has)
+        if self._other is not None:
+            hits = [replace(hit, title=_reworded(hit.title), snippet=_reworded(hit.snippet)) for hit in hits]
+        return [*own, *hits][:limit]
 
     def page(self, url: str) -> DocumentSpec | None:
         """Return a page by its address."""
+        if url in self._declared:
+            return self._declared[url]
         page = self._ranking.page(url) if self._has(url) else None
         if page is None or self._other is None:
             return page
         return page.model_copy(update={"title": _reworded(page.title), "text": _reworded(page.text)})
 
     def _has(self, url: str) -> bool:
+        if url in self._declared:
+            return False
         if self._other is None:
             return True
         return hashlib.sha256(f"{self._other}:{url}".encode()).digest()[0] >= 64
@@ -75,26 +90,42 @@ def build_corpus(folder: Path, sources: Sequence[str] = tuple(SOURCES)) -> Ranki
     """Index parts of the collection in a folder; one that is complete already is opened.
 
     Args:
-        folder: Where the index lies; made, or made anew where a former run broke off.
+        folder: Where the index lies; made, or made anew where a former run broke off. One that holds anything else is
+            refused.
         sources: Parts, by the names of :data:`~worldline.record.search.sources.SOURCES`.
 
     Raises:
+        ConfigError: The folder holds what is no collection.
         SandboxError: A part's package is not installed; the hint says which.
         StorageError: The folder cannot be written.
     """
     marker = folder / "complete.json"
     wanted = {"version": _VERSION, "sources": list(sources)}
     with boundary(StorageError, f"indexing in {folder}"):
-        if marker.is_file() and json.loads(marker.read_text())["wanted"] == wanted:
+        folder.mkdir(parents=True, exist_ok=True)
+        found = _found(folder, marker)
+        if found == wanted:
             return Ranking(folder / "index")
-        shutil.rmtree(folder, ignore_errors=True)
-        (folder / "index").mkdir(parents=True)
+        marker.write_text(json.dumps({"wanted": None}))  # what lies here is ours, and not complete
+        shutil.rmtree(folder / "index", ignore_errors=True)
+        (folder / "index").mkdir()
     ranking = Ranking(folder / "index")
     counts = dict.fromkeys(sources, 0)
     ranking.add(_counted(counts), _HEAP)
     with boundary(StorageError, f"writing {marker}"):
         marker.write_text(json.dumps({"wanted": wanted, "pages": counts}))
     return ranking
+
+
+def _found(folder: Path, marker: Path) -> JsonDict | None:
+    """What a folder holds a collection of; None where that is incomplete or there is none yet."""
+    with suppress(ValueError, TypeError, KeyError, FileNotFoundError):
+        found: JsonDict | None = json.loads(marker.read_text(encoding="utf-8"))["wanted"]
+        return found
+    if any(folder.iterdir()):
+        hint = "name an empty one by WORLDLINE_CORPUS_DIR, or remove it"
+        raise ConfigError(f"{folder} holds something else than the search collection", hint=hint)
+    return None
 
 
 def _counted(counts: dict[str, int]) -> Iterator[DocumentSpec]:

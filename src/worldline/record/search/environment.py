@@ -1,4 +1,4 @@
-"""The real environment of search worlds: tantivy over the collection, or over the world's own pages."""
+"""The real environment of search worlds: tantivy over the world's own pages, and over the collection in an open one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from worldline.domains.search import DocumentSpec, SearchState
+from worldline.errors import ConfigError
 from worldline.kernels.search.ranking import Hit, Ranking
 from worldline.kernels.search.tools import answer
 from worldline.record.entered import Entered
 from worldline.record.sandbox import Surroundings
-from worldline.record.search.corpus import Corpus, open_corpus
+from worldline.record.search.corpus import CORPUS, Corpus, open_corpus
 from worldline.types import Action, Observation, WorldSpec
 
 __all__ = ["SearchEnvironment"]
@@ -35,14 +36,18 @@ class SearchEnvironment(Entered):
         """Index the world's pages, or open the collection.
 
         Raises:
+            ConfigError: There is no collection of the world's name.
             SandboxError: The collection's packages are not installed.
         """
+        if self._state.corpus not in ("", CORPUS):
+            hint = f"the recorder has {CORPUS}"
+            raise ConfigError(f"there is no collection {self._state.corpus!r}", hint=hint)
         if self._state.closed:
             ranking = Ranking()
             ranking.add(self._state.documents)
             self._corpus = Corpus(ranking)
         else:
-            self._corpus = open_corpus(self._elsewhere)
+            self._corpus = open_corpus(self._elsewhere).beside(self._state.documents)
 
     def step(self, action: Action) -> Observation:
         """Answer a call."""
