@@ -15,6 +15,9 @@ from worldline.worlds.learning.reading import path_text
 
 __all__ = ["MISSING", "UNKNOWN", "Column", "Scope", "is_number", "known"]
 
+_LARGEST = 10**100
+"""Numbers from here on are not computed with; the product of any three below fits a float."""
+
 
 class _Mark:
     def __init__(self, name: str) -> None:
@@ -43,8 +46,8 @@ def known(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number; a truth value is none."""
-    return type(value) in (int, float)
+    """Whether a value is a number to compute with: no truth value, not endless, and none whose products might be."""
+    return type(value) in (int, float) and -_LARGEST < value < _LARGEST
 
 
 @dataclass(slots=True)

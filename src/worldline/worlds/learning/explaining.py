@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ _PLAIN_COST = 6
 _LEAST_SHARE = 0.3
 """Share of the examples in which a template must be told."""
 
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_NUMBER = re.compile(r"-?\d{1,100}(\.\d{1,100})?")
 
 Targets = Mapping[int, Any]
 """What is to be explained, by the number of the example."""
@@ -353,14 +354,12 @@ class Explainer:
         pieces = _skeleton(list(targets.values()))
         if pieces is None:
             return None
-        pattern = re.compile("".join(f"({'.*?' if p is None else re.escape(p)})" for p in pieces), re.DOTALL)
-        found = {n: pattern.fullmatch(text) for n, text in targets.items()}
-        if not all(found.values()):
+        found = {n: _fillings(text, pieces) for n, text in targets.items()}
+        if not all(filled is not None for filled in found.values()):
             return None
+        empty = [place for place, piece in enumerate(pieces, 1) if piece is None]
         slots = {
-            place: {n: match[place] for n, match in found.items() if match}
-            for place, piece in enumerate(pieces, 1)
-            if piece is None
+            place: {n: filled[number] for n, filled in found.items() if filled} for number, place in enumerate(empty)
         }
         columns = {place: self._slot(texts, scope) for place, texts in slots.items()}
         if good and len(slots) == 2:
@@ -418,7 +417,7 @@ class Explainer:
 
 def _counted(told: Sequence[str | int]) -> str | None:
     """Ids that are numbered through: the same words before numbers that follow each other."""
-    parts = [re.fullmatch(r"(.*?)(0|[1-9]\d*)", str(value), re.DOTALL) for value in told]
+    parts = [re.fullmatch(r"(.*?)(0|[1-9]\d{0,99})", str(value), re.DOTALL) for value in told]
     heads = {part[1] for part in parts if part}
     numbers = [int(part[2]) for part in parts if part]
     if len(heads) != 1 or len(numbers) != len(told) or numbers != list(range(numbers[0], numbers[0] + len(told))):
@@ -466,7 +465,7 @@ def _printed(text: Any, form: str) -> str | None:
     except BrokenError:
         return None
     if form.endswith("int"):
-        return str(int(value)) if value == int(value) else None
+        return str(int(value)) if math.isfinite(value) and value == int(value) else None
     digits = re.search(r"round\((\d)\)", form)
     return str(round(value, int(digits[1]))) if digits else str(value)
 
@@ -497,6 +496,30 @@ def _skeleton(texts: Sequence[str]) -> list[str | None] | None:
         elif word:
             pieces.append(word)
     return pieces
+
+
+def _fillings(text: str, pieces: Sequence[str | None]) -> list[str] | None:
+    """What stands in the slots of a text, each as short as can be from the left; None where the pieces do not fit it.
+
+    Takes time that grows with the text alone: every piece is looked for once, behind the one before it.
+    """
+    place, found = 0, list[str]()
+    for number, piece in enumerate(pieces):
+        if piece is None:
+            continue
+        behind_slot, last = number > 0 and pieces[number - 1] is None, number == len(pieces) - 1
+        if last:
+            at = max(place, len(text) - len(piece)) if behind_slot else place
+        else:
+            at = text.find(piece, place) if behind_slot else place
+        if at < 0 or not text.startswith(piece, at):
+            return None
+        if behind_slot:
+            found.append(text[place:at])
+        place = at + len(piece)
+    if pieces and pieces[-1] is None:
+        return [*found, text[place:]]
+    return found if place == len(text) else None
 
 
 def _words(template: Any) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -81,9 +82,17 @@ def _value(text: str) -> Any:
     if not text.lstrip().startswith(("{", "[")):
         return NOT_JSON
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         return NOT_JSON
+
+
+def _finite(written: str) -> float:
+    """Read a number; an answer with NaN or an endless one is no JSON, and is taken as the text that it is."""
+    number = float(written)
+    if not math.isfinite(number):
+        raise ValueError(f"{written} is no JSON number")
+    return number
 
 
 def best_style(calls: Sequence[TracedCall]) -> JsonStyle | None:
