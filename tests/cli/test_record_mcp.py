@@ -92,7 +92,7 @@ def test_a_model_decides_what_is_called(tmp_path):
         (["--server-home", "/usr"], "the duckdb server is not installed in /usr"),
         (["--world", EXAMPLE, "--server-home", "/usr"], "server is not installed in /usr"),
         (["--world", EXAMPLE, "--server", "x"], "--server and --world exclude each other"),
-        (["--cwd", "/usr"], "--cwd goes with --server or --world"),
+        (["--cwd", "/usr"], "--cwd goes with --server"),
         (
             ["--server", f"python3 {SCRIPT} dies-early"],
             "did not answer initialize: Connection closed; it said: no configuration",

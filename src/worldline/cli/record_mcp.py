@@ -104,8 +104,12 @@ def _plans(options: dict[str, Any]) -> list[ToolPlan]:
         raise ConfigError("--server and --world exclude each other")
     if options["model"] is not None and options["script"] is not None:
         raise ConfigError("--model and --script exclude each other")
+    if options["server"] is None:
+        for name in ("cwd", "env"):
+            if options[name]:
+                raise ConfigError(f"--{name} goes with --server")
     if options["server"] is None and options["world"] is None:
-        for name in ("script", "model", "cwd", "env"):
+        for name in ("script", "model"):
             if options[name]:
                 raise ConfigError(f"--{name} goes with --server or --world")
         return list(planned("mcp", options["seed"]))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["explored", "record_tools"]
 
-_MANNER = "Each session is explored once and replayed twice, to tell what is left to chance."
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -66,6 +65,8 @@ def record_tools(domain: str, summary: str) -> click.Command:
 
         if script is not None and world is None:
             raise ConfigError("--script goes with --world")
+        if script is not None and model is not None:
+            raise ConfigError("--model and --script exclude each other")
         chosen = planned(domain, seed) if world is None else _explored(domain, world, sessions, turns, seed, script)
         plans = list(islice(chosen, limit))
         with progress(len(plans)) as advance:

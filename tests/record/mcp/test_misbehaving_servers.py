@@ -126,6 +126,15 @@ def test_a_lone_surrogate_becomes_the_replacement_character():
         assert box.step(go()).text == "a\ufffdb"
 
 
+def test_a_server_that_hangs_at_the_handshake_is_given_up():
+    box = servers("mute", timeout=1.0)
+    began = time.monotonic()
+    with pytest.raises(SandboxError, match="did not answer initialize: Request timed out"):
+        box.start()
+    assert time.monotonic() - began < 20
+    assert box.ended
+
+
 @pytest.mark.parametrize(
     ("mode", "said"), [("dies-early", "no configuration"), ("refuses", "Unsupported protocol version")]
 )

@@ -118,7 +118,8 @@ def _copied(folder: Path) -> dict[str, FileSpec]:
             elif path.is_dir():
                 files[str(path)] = FileSpec(kind="directory")
             elif path.is_file():
-                data = path.read_bytes()
+                with path.open("rb") as file:
+                    data = file.read(_MOST_BYTES - total + 1)
                 total += len(data)
                 if total > _MOST_BYTES:
                     hint = "name a smaller one, or add it with --mount to show it read-only"
