@@ -28,6 +28,7 @@ def test_shipped_recipes_have_all_stages():
         (f"{SMALL}cpt:\n  steps: 0\n", 5, "cpt.steps", None),
         (f"{SMALL}cpt:\n  optimiser: {{beta1: 1.0}}\n", 5, "beta1: Input should be less than 1", None),
         (f"{SMALL}context: 128\nrl:\n  answer: 128\n", 1, "no room", None),
+        (f"{SMALL}evaluation: {{generate: true}}\n", 1, "nothing without evaluation.every", None),
         ("name: x\nmodel: {}\n", 2, "start or scratch", None),
         ("name: x\nmodel:\n  scratch: {hidden: 30, heads: 4}\n", 3, "multiple of heads", None),
         ("- a\n", 1, "a mapping", None),

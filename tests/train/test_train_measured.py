@@ -6,6 +6,7 @@ import pytest
 from reward_rows import recorded_rows, written
 from small_training import ROWS, curve, small_recipe, weights
 
+from worldline.errors import ConfigError
 from worldline.train.guarding import read_curve
 from worldline.train.rewards import reward_function
 from worldline.train.rl import rl_trainer
@@ -113,3 +114,39 @@ def test_a_measurement_is_of_every_answer_to_every_prompt(tmp_path, monkeypatch)
     assert "eval_rise" not in noted and records[1]["eval_rise"] != 0 and records[1]["eval_rise_se"] > 0
     mean = sum(one.rubric.scores["realism"] for one in readable) / len(readable)
     assert noted["eval_realism"] == pytest.approx(mean, abs=1e-5)
+
+
+@pytest.mark.parametrize("stage", ["cpt", "rl"])
+def test_greedy_answers_are_measured_with_the_model_as_it_is_then(tmp_path, stage):
+    rows = short_rows() if stage == "rl" else ROWS
+    settings = RL if stage == "rl" else {"batch": 2, "optimiser": {"learning_rate": 0.01, "warmup": 0}}
+    evaluation = measured(1)[:-1] + ", generate: true}"
+    how = small_recipe(evaluation=evaluation, context=1024, **{stage: {**settings, "steps": 2}})
+    asked = []
+
+    def evaluate(folder):
+        asked.append(loaded(folder))
+        return {"exact": len(asked) / 4, "exact_ci": (0.0, 1.0), "rouge_l": None, "n": 3}
+
+    trainer = rl_trainer if stage == "rl" else tuning_trainer
+    result = run_stage(how, stage, tmp_path / "run", rows, trainer, held_out=rows[:2], evaluate=evaluate)
+    assert curve(tmp_path / "run", "eval_greedy_exact") == {0: 0.25, 1: 0.5, 2: 0.75}
+    both = "eval_reward" if stage == "rl" else "eval_loss"
+    assert {both, "eval_greedy_n"} <= set(result.held_out) and result.held_out["eval_greedy_exact"] == 0.75
+    assert "eval_greedy_exact_ci" not in result.held_out and "eval_greedy_rouge_l" not in result.held_out
+    assert same(asked[-1], weights(tmp_path / "run"))
+    assert stage == "rl" or not same(asked[0], asked[-1])
+
+
+def loaded(folder):
+    import transformers
+
+    return transformers.AutoModelForCausalLM.from_pretrained(folder).state_dict()
+
+
+@pytest.mark.parametrize("name", ["nosuch", "comet_ml"])
+def test_a_tracker_that_is_not_there_is_an_error_of_the_recipe(tmp_path, name):
+    how = small_recipe(f"trackers: [{name}]\n", cpt={"steps": 1})
+    with pytest.raises(ConfigError, match="the recipe's trackers"):
+        run_stage(how, "cpt", tmp_path / "run", ROWS, tuning_trainer)
+    assert not (tmp_path / "run").exists()

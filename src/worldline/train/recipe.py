@@ -234,6 +234,9 @@ class Recipe(Frozen):
             raise ValueError("rl.answer leaves no room for a prompt in the context")
         if self.evaluation.max_tokens >= self.context:
             raise ValueError("evaluation.max_tokens leaves no room for a prompt in the context")
+        every = self.evaluation.every or (self.rl.every if self.rl is not None else None)
+        if self.evaluation.generate and every is None:
+            raise ValueError("evaluation.generate says nothing without evaluation.every")
         return self
 
     def stage(self, stage: Stage) -> AnyStageRecipe:
