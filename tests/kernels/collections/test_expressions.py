@@ -125,6 +125,26 @@ def test_a_misspelt_name_is_found_before_anybody_plays() -> None:
 
 
 @pytest.mark.parametrize(
+    ("declared", "place"),
+    [
+        ({"terminal": {}, "tools": {"t": {"operation": "shell", "command": "ls {{ arg.path | quote }}"}}}, "tool t"),
+        ({"terminal": {}, "tools": {"t": {"operation": "shell", "command": "ls {{ args.path"}}}, "tool t"),
+        ({"messages": {"wrong_type": "{{ nmae }} is wrong"}}, "messages.wrong_type"),
+        ({"messages": {"missing_record": {"error": "no {{ kye }}"}}}, "messages.missing_record"),
+        ({"messages": {"unknown_argument": "no {{ expected }}"}}, "messages.unknown_argument"),
+    ],
+)
+def test_commands_and_messages_are_checked_too(declared: dict[str, Any], place: str) -> None:
+    with pytest.raises(KernelError, match=rf"^{place}: "):
+        CollectionServer(CollectionsSpec.model_validate(declared))
+
+
+def test_a_message_may_use_what_a_rule_names() -> None:
+    declared = {"tools": {"t": {"let": {"who": "x"}}}, "messages": {"missing_record": "no {{ key }} of {{ who }}"}}
+    CollectionServer(CollectionsSpec.model_validate(declared))
+
+
+@pytest.mark.parametrize(
     "declared",
     [
         {"tools": {"t": {"operation": "read", "store": "nowhere"}}},

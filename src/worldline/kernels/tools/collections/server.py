@@ -46,6 +46,14 @@ _OWN_NAMES = frozenset(
     | {"made", "seen", "stdout", "stderr", "exit_code"}
 )
 """Names that templates may use beside stores and what `let` names."""
+_MESSAGE_NAMES: Mapping[str, frozenset[str]] = {
+    "unknown_tool": frozenset({"tool", "args"}),
+    "missing_argument": frozenset({"tool", "args", "name"}),
+    "unknown_argument": frozenset({"tool", "args", "name", "value"}),
+    "wrong_type": frozenset({"tool", "args", "name", "value", "expected"}),
+    "not_allowed": frozenset({"tool", "args", "name", "value", "allowed"}),
+}
+"""Names that the wording of a refusal by a schema may use."""
 _NOTHING, _LOOKS = ToolRule(), ToolRule(changes=False)
 
 
@@ -88,6 +96,7 @@ class CollectionServer:
         self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
         for tool, rule in spec.tools.items():
             _check_names(tool, rule, spec)
+        _check_messages(spec)
         # Remembering every word of the session is only worth its while where an expression asks for it.
         self._remembers = any(_asks_for_seen(rule) for rule in spec.tools.values())
         self._declared_words = declared_words(spec) if self._remembers else frozenset()
@@ -527,28 +536,40 @@ def _check_names(tool: str, rule: ToolRule, spec: CollectionsSpec) -> None:
         KernelError: A template is wrong or uses a name that there is not.
     """
     known = _OWN_NAMES | set(spec.stores) | set(rule.let)
-    own: list[Any] = [rule.key, rule.fields, rule.where, rule.answer, rule.missing, rule.exists, rule.let]
+    own: list[Any] = [rule.key, rule.fields, rule.where, rule.answer, rule.missing, rule.exists, rule.let, rule.command]
     for case in rule.cases:
         effects = [[effect.key, effect.value] for effect in case.effects]
-        _check_texts(tool, [case.when, case.let, case.answer, effects], known | set(case.let))
-    _check_texts(tool, own + [harvest.key for harvest in rule.harvest], known)
+        _check_texts(f"tool {tool}", [case.when, case.let, case.answer, effects], known | set(case.let))
+    _check_texts(f"tool {tool}", own + [harvest.key for harvest in rule.harvest], known)
 
 
-def _check_texts(tool: str, template: Any, known: frozenset[str] | set[str]) -> None:
+def _check_messages(spec: CollectionsSpec) -> None:
+    """Do the same for the wording of refusals.
+
+    Raises:
+        KernelError: A template is wrong or uses a name that there is not.
+    """
+    lets = {name for rule in spec.tools.values() for name in rule.let}
+    known = {**_MESSAGE_NAMES, "missing_record": _OWN_NAMES | set(spec.stores) | lets}
+    for name, names in known.items():
+        _check_texts(f"messages.{name}", getattr(spec.messages, name), names)
+
+
+def _check_texts(place: str, template: Any, known: frozenset[str] | set[str]) -> None:
     if isinstance(template, str):
         try:
             unknown = names_in(template) - known
         except BrokenError as exc:
-            raise KernelError(f"tool {tool}: {exc}") from exc
+            raise KernelError(f"{place}: {exc}") from exc
         if unknown:
             raise KernelError(
-                f"tool {tool}: {template!r} uses {', '.join(sorted(unknown))}, which is no name here",
+                f"{place}: {template!r} uses {', '.join(sorted(unknown))}, which is no name here",
                 hint=f"names: {', '.join(sorted(known))}",
             )
     elif isinstance(template, dict):
         bound = known | {str(template.get("$as", "item"))} | set(template.get("$let", ()))
         for item in template.values():
-            _check_texts(tool, item, bound)
+            _check_texts(place, item, bound)
     elif isinstance(template, list | tuple):
         for item in template:
-            _check_texts(tool, item, known)
+            _check_texts(place, item, known)
