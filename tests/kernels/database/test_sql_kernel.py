@@ -213,6 +213,8 @@ def test_a_read_only_world_refuses_writes():
     for engine in ("sqlite", "duckdb"):
         mine = kernel(engine, read_only=True)
         assert settle(mine, "DELETE FROM shop").observation.text == "Error: the database is read-only"
+        if engine == "sqlite":
+            assert settle(mine, "VACUUM").observation.text == "Error: the database is read-only"
         assert "nut" in rows_of(mine)
 
 

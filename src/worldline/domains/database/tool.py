@@ -273,8 +273,8 @@ class SqliteGuard:
             trace.writes.add((one or "").lower())
         elif code == sqlite3.SQLITE_ALTER_TABLE:
             trace.writes.add((two or "").lower())
-        if code in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH) and not (self._vacuum and not one):
-            return self._deny()
+        if code in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
+            return sqlite3.SQLITE_OK if self._vacuum and not one else self._deny()
         transaction = code in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT)
         return self._deny() if self.read_only and not transaction else sqlite3.SQLITE_OK
 
