@@ -16,7 +16,7 @@ from worldline.errors import KernelError
 from worldline.kernels.base import GUESSED, Proposal
 from worldline.kernels.repository import envelope, outcomes
 from worldline.kernels.repository.answer import Answer, Refused
-from worldline.kernels.repository.arguments import editor_fault, envelope_fault
+from worldline.kernels.repository.arguments import checked_schema, editor_fault, envelope_fault
 from worldline.kernels.repository.dispatch import editor_tool, envelope_tool
 from worldline.kernels.repository.following import READING, absolute_of, is_absence, written_by
 from worldline.kernels.repository.patterns import Unclear
@@ -109,8 +109,9 @@ class RepositoryKernel:
 
     def __init__(self, world: WorldSpec) -> None:
         self.state = state = SweState.model_validate(world.initial_state)
-        tools = world.tools or family_tools(state.family)
-        self._schemas = {tool.name: tool.parameters for tool in tools}
+        own = {tool.name: tool for tool in family_tools(state.family)}
+        self._schemas = {tool.name: checked_schema(tool, own.get(tool.name)) for tool in world.tools or own.values()}
+        """Of the tools there are; None for one that is not the family's in spite of its name."""
         self._world_id = content_id(state.model_dump(mode="json"))
         self._start = canonical_json(state.model_dump(mode="json"))
         self._goals = _goals(world)
@@ -132,6 +133,8 @@ class RepositoryKernel:
     def _try(self, action: Action) -> _Trial:
         name, editing = action.name, self.state.family == "editor"
         schema = self._schemas.get(name)
+        if schema is None and name in self._schemas:
+            return self._unknown(action, f"the tool {name} takes other arguments than the one that is simulated")
         if schema is None and name == PLAIN_COMMAND and action.command is not None:
             return self._probe(action, action.command)
         if schema is None:
@@ -140,7 +143,7 @@ class RepositoryKernel:
         fault = (editor_fault if editing else envelope_fault)(name, action.arguments, schema)
         if fault is not None:
             return self._refused(action, fault, f"{name} invalid")
-        known = schema.get("properties", {})
+        known = schema["properties"]
         arguments = {key: value for key, value in action.arguments.items() if key in known and value is not None}
         if name in _SHELL_TOOLS:
             return self._run(action, arguments)
@@ -152,6 +155,10 @@ class RepositoryKernel:
         answer = Answer(text, error=True)
         return _Trial(action, Proposal(observation, known=True, classes=(cls,), why=cls), answer, directory=self._cwd)
 
+    def _unknown(self, action: Action, why: str) -> _Trial:
+        guess = Observation.from_text("", is_error=False)
+        return _Trial(action, Proposal(guess, known=False, classes=(action.name,), why=why), directory=self._cwd)
+
     def _use(self, action: Action, name: str, arguments: JsonDict) -> _Trial:
         """Run a file tool."""
         self._shell.kernel.reject()
@@ -162,9 +169,8 @@ class RepositoryKernel:
             if not tree.doubts:
                 return self._refused(action, str(refusal), f"{name} error")
             answer = Answer(str(refusal), error=True)
-        except (Unknown, Unclear, OSError) as reason:
-            guess = Observation.from_text("", is_error=False)
-            return _Trial(action, Proposal(guess, known=False, classes=(name,), why=str(reason)), directory=self._cwd)
+        except (Unknown, Unclear, OSError, ValueError, ArithmeticError) as reason:  # a NUL, an endless number
+            return self._unknown(action, str(reason))
         proposal = Proposal(
             observation=Observation.from_text(answer.text, is_error=answer.error),
             known=not tree.doubts,
