@@ -308,7 +308,7 @@ hidden_states = st.one_of(st.none(), texts, st.dictionaries(texts, st.one_of(tex
 @given(
     task=texts,
     files=st.dictionaries(paths, texts, max_size=3),
-    env=st.dictionaries(names.map(lambda name: name.replace("=", "_")), texts, max_size=2),
+    env=st.dictionaries(names.map(lambda name: name.replace("=", "_")), texts.filter(lambda text: "\0" not in text)),
     hidden=hidden_states,
     answer=texts,
 )

@@ -253,7 +253,7 @@ def _environment() -> _Environment:
     return environment
 
 
-def _guarded(call: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded(call: Any) -> Callable[..., Any]:
     """Make a filter or test of something unknown unknown: many look at types only, or take any failure for a no."""
 
     @wraps(call)
