@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.resources import files
-from typing import Any
 
 from worldline.recordings import SPLITS
 from worldline.types import Trajectory, Turn
 
-__all__ = ["card", "prose", "reads_what_it_wrote", "split_families"]
+__all__ = ["card", "prose", "split_families"]
 
 _SHARES = (0.6, 0.2, 0.2)
+_READS_BACK = {
+    "code": "sessions that use a name bound in an earlier cell",
+    "database": "sessions that read a table they made or changed",
+    "search": "sessions that read notes they took",
+    "swe": "sessions that read a file they wrote",
+}
+"""What `reads_back` counts, by domain."""
 
 
 def split_families(families: Sequence[str], seed: int) -> dict[str, str]:
@@ -40,22 +45,10 @@ def split_families(families: Sequence[str], seed: int) -> dict[str, str]:
     return found
 
 
-def reads_what_it_wrote(trajectory: Trajectory) -> bool:
-    """Whether a later answer shows a value that an earlier, successful call brought in as an argument."""
-    written: set[str] = set()
-    for turn in trajectory.turns:
-        if any(value in turn.observation.text for value in written):
-            return True
-        if not turn.observation.is_error:
-            declared = json.dumps(trajectory.world.initial_state, ensure_ascii=False)
-            written |= {value for value in _values(turn.action.arguments) if value not in declared}
-    return False
-
-
 def _reads_back(trajectory: Trajectory) -> bool:
-    """Whether a session reads what it wrote, by its domain's own rule (`reads_back`) where that has one."""
+    """Whether a session reads what it wrote, by its domain's own rule."""
     module = import_module(f"worldline.record.{trajectory.world.domain}")
-    return bool(getattr(module, "reads_back", reads_what_it_wrote)(trajectory))
+    return bool(module.reads_back(trajectory))
 
 
 def card(words: str, sets: Mapping[str, Sequence[Trajectory]]) -> str:
@@ -76,18 +69,10 @@ def prose(domain: str) -> str:
     return (files(f"worldline.record.{domain}") / "card.md").read_text(encoding="utf-8")
 
 
-def _values(value: Any) -> set[str]:
-    """The texts in a call's arguments that are long enough to be told from chance."""
-    if isinstance(value, Mapping):
-        return {found for inner in value.values() for found in _values(inner)}
-    if isinstance(value, list):
-        return {found for inner in value for found in _values(inner)}
-    text = value if isinstance(value, str) else json.dumps(value)
-    return {line.strip() for line in text.splitlines() if len(line.strip()) >= 4}
-
-
 def _counts(sets: Mapping[str, Sequence[Trajectory]]) -> str:
     rows: dict[str, list[str]] = {}
+    domain = next((item.world.domain for split in sets.values() for item in split), "")
+    reads_back = _READS_BACK.get(domain, "sessions that read what they wrote")
     for split in sets.values():
         turns = [turn for trajectory in split for turn in trajectory.turns]
         told = {
@@ -95,7 +80,7 @@ def _counts(sets: Mapping[str, Sequence[Trajectory]]) -> str:
             "sessions": f"{len(split):,}",
             "turns": f"{len(turns):,}",
             "turns with an error": _share([bool(turn.observation.is_error) for turn in turns]),
-            "sessions that read what they wrote": _share([_reads_back(item) for item in split]),
+            reads_back: _share([_reads_back(item) for item in split]),
             "session-determined turns": _share([turn.determined is True for turn in turns]),
             "turns with volatile spans": _share([bool(turn.observation.volatile) for turn in turns]),
             "unstable turns": _share(["unstable" in turn.extra for turn in turns]),

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from worldline.formats import read_trajectories
-from worldline.record.card import reads_what_it_wrote
-from worldline.record.mcp import environment
+from worldline.record.mcp import environment, reads_back
 from worldline.record.volatile import agrees
 from worldline.recordings import SPLITS, path
 
@@ -21,7 +20,7 @@ def test_they_are_as_many_and_as_varied_as_promised():
         for trajectory in sessions(split):
             assert families.setdefault(trajectory.family, split) == split
             total += 1
-            wrote += reads_what_it_wrote(trajectory)
+            wrote += reads_back(trajectory)
             turns += len(trajectory.turns)
             errors += sum(bool(turn.observation.is_error) for turn in trajectory.turns)
             kinds |= {server["kind"] for server in trajectory.world.initial_state["servers"].values()}

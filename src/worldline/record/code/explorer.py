@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from worldline.record.code.cells import SUBJECTS, TOPICS, blanks, chains, fill
 from worldline.record.code.plans import cell
-from worldline.types import Action, Trajectory, Turn, WorldSpec
+from worldline.types import Action, Turn, WorldSpec
 
-__all__ = ["CodeExplorer", "reads_back"]
+__all__ = ["CodeExplorer"]
 
 _LOOK = "import os\nsorted(os.path.join(r, f) for r, _, fs in os.walk('.') for f in fs)"
 _READS = (
@@ -81,21 +81,3 @@ class CodeExplorer:
         except (ValueError, SyntaxError):
             return
         self._files = [path.removeprefix("./") for path in shown if isinstance(path, str)]
-
-
-def reads_back(trajectory: Trajectory) -> bool:
-    """Whether a cell uses a name that an earlier cell bound, and both succeed."""
-    bound: set[str] = set()
-    for turn in trajectory.turns:
-        if turn.observation.is_error:
-            continue
-        try:
-            tree = ast.parse(str(turn.action.arguments.get("code", "")))
-        except (SyntaxError, ValueError):
-            continue
-        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-        mine = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-        if ({node.id for node in names if isinstance(node.ctx, ast.Load)} - mine) & bound:
-            return True
-        bound |= mine
-    return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 
 from worldline.domains.database.reading import read_rows
@@ -13,12 +12,9 @@ from worldline.record.database.faults import CONSTRAINTS, MISTAKES, wrong_call
 from worldline.record.database.plans import sql_call
 from worldline.record.database.reads import ANALYSIS, GROUPS, JOINS, SIMPLE, WINDOWS
 from worldline.record.database.writes import CHANGES, DEFINITIONS, TRANSACTIONS, check
-from worldline.types import Action, Trajectory, Turn, WorldSpec
+from worldline.types import Action, Turn, WorldSpec
 
-__all__ = ["DatabaseExplorer", "reads_back"]
-
-_READ = re.compile(r"\bSELECT\b[^;]*?\b(?:FROM|JOIN)\s+(\w+)", re.I)
-_WRITTEN = re.compile(r"\b(?:INSERT (?:OR \w+ )?INTO|UPDATE|DELETE FROM|CREATE TABLE(?: IF NOT EXISTS)?)\s+(\w+)", re.I)
+__all__ = ["DatabaseExplorer"]
 
 Row = dict[str, str | None]
 
@@ -107,17 +103,3 @@ class DatabaseExplorer:
                     )
                     for column in facts.columns
                 ]
-
-
-def reads_back(trajectory: Trajectory) -> bool:
-    """Whether a session reads a table that it changed or made before."""
-    written: set[str] = set()
-    for turn in trajectory.turns:
-        sql = str(turn.action.arguments.get("sql", ""))
-        if turn.observation.is_error:
-            continue
-        for statement in sql.split(";"):
-            if {name.lower() for name in _READ.findall(statement)} & written:
-                return True
-            written |= {name.lower() for name in _WRITTEN.findall(statement)}
-    return False

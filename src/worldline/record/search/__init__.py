@@ -6,9 +6,10 @@ from worldline.record.sandbox import Surroundings
 from worldline.record.search.environment import SearchEnvironment
 from worldline.record.search.explorer import SearchExplorer
 from worldline.record.search.plans import plans
+from worldline.record.search.written import reads_back
 from worldline.types import WorldSpec
 
-__all__ = ["SearchEnvironment", "SearchExplorer", "environment", "explorer", "plans"]
+__all__ = ["SearchEnvironment", "SearchExplorer", "environment", "explorer", "plans", "reads_back"]
 
 
 def environment(world: WorldSpec, surroundings: Surroundings) -> SearchEnvironment:
