@@ -23,7 +23,7 @@ pytestmark = [
 TEXT = """
 name: small
 model: {model}
-context: 1024
+context: 2048
 threads: 1
 data: {{real: [terminal], limit: 4, prompts: brief, pool: all}}
 evaluation: {{turns: 3, max_tokens: 16, rows: 2}}
