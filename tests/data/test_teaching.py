@@ -53,7 +53,7 @@ def answered(row, text=None, reasoning="I think so."):
 
 
 def watched(server, cache=None, patience=12, **settings):
-    limits = {"retries": 0, "connect_timeout_s": 2.0, **settings}
+    limits = {"retries": 0, "connect_timeout_s": 30.0, **settings}
     model = EndpointModel(ModelSettings(base_url=server.url, model="teacher", **limits))
     return WatchedModel(model if cache is None else CachedModel(model, cache), patience)
 
