@@ -102,20 +102,23 @@ class DuckDatabase:
     def _build(self, calls: tuple[str, ...]) -> Any:
         duckdb = importlib.import_module("duckdb")
         instance = open_duckdb(duckdb, self.name)
-        cursor = self._cursor(instance)
-        alarm = _alarm(cursor, SETUP_SECONDS)
         try:
-            cursor.execute(self.setup or "SELECT 1")
+            self._set_up(self._cursor(instance))
         except (duckdb.Error, ValueError) as exc:
             instance.close()
             late = isinstance(exc, duckdb.InterruptException)
             why = f"it ran longer than {SETUP_SECONDS:g} s and was stopped" if late else str(exc)
             raise KernelError(f"`setup` of the duckdb server cannot be run: {why}") from exc
-        finally:
-            alarm.cancel()
         for call in calls:
             self._execute(instance, call, changed=True)
         return instance
+
+    def _set_up(self, cursor: Any) -> None:
+        alarm = _alarm(cursor, SETUP_SECONDS)
+        try:
+            cursor.execute(self.setup or "SELECT 1")
+        finally:
+            alarm.cancel()
 
     def _cursor(self, instance: Any) -> Any:
         cursor = instance.cursor()
