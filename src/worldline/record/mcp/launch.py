@@ -24,6 +24,7 @@ from worldline.domains.mcp.state import (
 )
 from worldline.domains.terminal.state import FileSpec, TerminalState
 from worldline.errors import SandboxError
+from worldline.kernels.tools.servers.git.declared import GIT_CONFIG
 from worldline.record.mcp.settings import PACKAGES, ServerSettings
 from worldline.types import JsonDict
 
@@ -32,7 +33,6 @@ __all__ = ["INSIDE", "box_state", "broker_config"]
 INSIDE = "/opt/mcp"
 """Where the box sees the installed servers."""
 
-_GIT_CONFIG = "[user]\n\tname = User\n\temail = user@example.com\n[init]\n\tdefaultBranch = main\n"
 _SQLITE = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.executescript(sys.stdin.read()); c.close()"
 _DUCKDB = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); c.execute(sys.stdin.read() or 'select 1'); c.close()"
 
@@ -49,7 +49,7 @@ def box_state(state: McpState, mounts: tuple[Path, ...] = ()) -> TerminalState:
         if str(parent) not in ("/", "/tmp", "/home", HOME) and not any(map(parent.is_relative_to, mounts)):
             files.setdefault(str(parent), FileSpec(kind="directory", mode="755", owner="root"))
     if any(isinstance(server, GitServer) for server in state.servers.values()):
-        files.setdefault(f"{HOME}/.gitconfig", FileSpec(content=_GIT_CONFIG))
+        files.setdefault(f"{HOME}/.gitconfig", FileSpec(content=GIT_CONFIG))
     return TerminalState(files=files, clock=state.clock, env=state.env)
 
 
