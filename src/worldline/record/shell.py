@@ -174,7 +174,8 @@ class RealShell:
         result.stderr = clean(result.stderr, command, shell, traced=traced)
         if shell.merged:
             result.stdout = clean(result.stdout, command, shell, traced=traced)
-        if not result.ended and (b"fork: retry" in result.stderr + result.stdout or self._box.is_crowded()):
+        # the shell itself may be what finds no room for another process, and end of it
+        if b"fork: retry" in result.stderr + result.stdout or (not result.ended and self._box.is_crowded()):
             result.killed, result.ended = "processes", True
         self._settle(command, result)
         if shell.merged:

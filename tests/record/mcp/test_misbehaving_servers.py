@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from worldline.errors import SandboxError, SessionError
-from worldline.record.mcp import environment, explorer
+from worldline.record.mcp import client, environment, explorer
 from worldline.record.mcp.settings import ServerSettings
 from worldline.record.plan import ToolPlan
 from worldline.record.recording import record_session
@@ -126,8 +126,9 @@ def test_a_lone_surrogate_becomes_the_replacement_character():
         assert box.step(go()).text == "a\ufffdb"
 
 
-def test_a_server_that_hangs_at_the_handshake_is_given_up():
-    box = servers("mute", timeout=1.0)
+def test_a_server_that_hangs_at_the_handshake_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(client, "_START_TIMEOUT", 1.0)
+    box = servers("mute")
     began = time.monotonic()
     with pytest.raises(SandboxError, match="did not answer initialize: Request timed out"):
         box.start()
