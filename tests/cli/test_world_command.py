@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from worldline.bench.learned import measure_learned
 from worldline.cli import cli
-from worldline.formats import write_trajectories
+from worldline.errors import ConfigError
+from worldline.formats import read_trajectories, write_trajectories
 from worldline.worlds import load_world_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "worlds" / "learning"))
@@ -68,6 +70,16 @@ def test_leaving_one_task_out_goes_on_where_it_was(recorded: Path, tmp_path: Pat
     run(*options)
     assert journal.read_bytes() == before
     assert json.loads(out.read_text()) == report
+    families = list(dict.fromkeys(t.family for t in read_trajectories(recorded)))[:3]
+    parts = [json.loads(run(*options[:-1], "-", "--task", name)) for name in families]
+    assert [part["tasks"] for part in parts] == [1, 1, 1]
+    for count in ("n", "n_errors", "n_recorded", "n_computable", "trajectories"):
+        assert sum(part[count] for part in parts) == report[count]
+
+
+def test_a_task_that_is_not_there_cannot_be_left_out(recorded: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown task 'nowhere'"):
+        measure_learned(list(read_trajectories(recorded)), ["kernel"], only=["nowhere"])
 
 
 def test_definitions_alone_make_a_world(tmp_path: Path) -> None:

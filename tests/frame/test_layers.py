@@ -10,7 +10,7 @@ import worldline
 
 PACKAGE = Path(worldline.__file__).parent
 LAYERS = [
-    {"errors", "types", "registry", "recordings"},
+    {"errors", "types", "registry", "recordings", "writing"},
     {"formats", "domains"},
     {"models", "kernels", "memory", "control"},
     {"engines"},

@@ -12,7 +12,7 @@ from worldline.train.guarding import CURVE, guarded
 from worldline.train.recipe import parse_recipe
 from worldline.train.rewards import RewardFunction
 from worldline.train.runs import RECIPE
-from worldline.train.writing import write_json, write_text
+from worldline.writing import write_json, write_text
 
 
 def libraries(module, _):

@@ -13,7 +13,7 @@ from worldline.train.evaluation import SCORE, Score, measured, read_score
 from worldline.train.recipe import load_recipe, parse_recipe
 from worldline.train.runs import RECIPE, RESULT, StageResult, claimed, results_to, start_of
 from worldline.train.stage import run_stage
-from worldline.train.writing import write_json, write_text
+from worldline.writing import write_json, write_text
 
 SMALL = "name: small\nmodel: {scratch: {hidden: 32}}\ncontext: 512\ncpt: {}\nsft: {}\nrl: {}\n"
 FIGURES = {"n": 80, "exact": 0.25, "exact_ci": None, "error_agreement": None, "rouge_l": 0.5, "failures": 3}

@@ -60,6 +60,7 @@ def measure_learned(
     journal: Path | None = None,
     options: EngineOptions | None = None,
     seed: int = 0,
+    only: Sequence[str] = (),
     on_task: Callable[[str], None] | None = None,
 ) -> LearnedReport:
     """Learn a world from all tasks but one, and measure it on that one, teacher-forced; for each task in turn.
@@ -75,12 +76,15 @@ def measure_learned(
         journal: Stem of the journal files; with it a killed run goes on where it was.
         options: Thresholds.
         seed: Seed of the bootstrap.
+        only: Tasks to measure on; what is learned from stays the same. None: all.
         on_task: Called with a task's name when it is done.
 
     Raises:
-        ConfigError: There are fewer than two tasks, several domains, or simulated trajectories.
+        ConfigError: There are fewer than two tasks, several domains, simulated trajectories, or no such task.
     """
     domain, tasks = _tasks(trajectories)
+    measured = _chosen(tasks, only)
+    counted = [t for left_out in measured.values() for t in left_out]
     options = options or EngineOptions()
     scores: dict[str, list[TurnScore]] = {name: [] for name in names}
     with ExitStack() as opened:
@@ -96,7 +100,7 @@ def measure_learned(
             for name in names:
                 file = journal.with_name(f"{journal.name}.{name}.journal")
                 kept[name] = opened.enter_context(Journal(file, content_id([name, *fingerprint]), TurnScore))
-        for task, left_out in tasks.items():
+        for task, left_out in measured.items():
             fold = _Fold([t for t in trajectories if t.family != task], left_out, domain, options)
             for name in names:
                 for trajectory in left_out:
@@ -109,13 +113,14 @@ def measure_learned(
             if on_task is not None:
                 on_task(task)
     first = scores[names[0]]
-    recorded = sum(map(len, _recorded(trajectories).values()))
+    found = _recorded(trajectories)
+    recorded = sum(len(found[t.id]) for t in counted)
     return LearnedReport(
         domain=domain,
-        tasks=len(tasks),
-        trajectories=len(trajectories),
+        tasks=len(measured),
+        trajectories=len(counted),
         n=len(first),
-        n_errors=sum(bool(turn.observation.is_error) for t in trajectories for turn in t.turns),
+        n_errors=sum(bool(turn.observation.is_error) for t in counted for turn in t.turns),
         n_recorded=recorded,
         n_computable=sum(score.knowable for score in first) - recorded,
         rows=tuple(
@@ -187,6 +192,13 @@ def _tasks(trajectories: Sequence[Trajectory]) -> tuple[str, dict[str, list[Traj
     if len(tasks) < 2:
         raise ConfigError("at least two tasks are needed, one to leave out and one to learn from")
     return domains.pop(), dict(tasks)
+
+
+def _chosen(tasks: dict[str, list[Trajectory]], only: Sequence[str]) -> dict[str, list[Trajectory]]:
+    unknown = sorted(set(only) - set(tasks))
+    if unknown:
+        raise ConfigError(f"unknown task {unknown[0]!r}", hint=f"known: {', '.join(list(tasks)[:20])}")
+    return {task: left_out for task, left_out in tasks.items() if not only or task in only}
 
 
 def _recorded(trajectories: Sequence[Trajectory]) -> dict[str, list[int]]:

@@ -24,6 +24,9 @@ __all__ = ["bench_learn"]
 @click.option("--engine", "engines", multiple=True, help="Engine or baseline; repeat for several rows.")
 @click.option("--limit", type=click.IntRange(min=2), help="At most so many tasks.")
 @click.option(
+    "--task", "tasks", multiple=True, help="Measure on this task only; repeat. Others are still learned from."
+)
+@click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
     default=0.5,
@@ -37,6 +40,7 @@ def bench_learn(
     domain: str,
     engines: tuple[str, ...],
     limit: int | None,
+    tasks: tuple[str, ...],
     min_confidence: float,
     seed: int,
     json_file: Path | None,
@@ -59,13 +63,14 @@ def bench_learn(
         raise ConfigError(f"{data}: no {domain} trajectories", hint="check --domain and the file")
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        shown = bar.add_task("leaving one task out", total=len({t.family for t in found}))
+        shown = bar.add_task("leaving one task out", total=len(tasks) or len({t.family for t in found}))
         report = measure_learned(
             found,
             engines or LEARNED_ENGINES,
             journal=json_file if json_file and str(json_file) != "-" else None,
             options=EngineOptions(min_confidence=min_confidence, seed=seed),
             seed=seed,
+            only=tasks,
             on_task=lambda task: bar.advance(shown),
         )
     if json_file is not None:

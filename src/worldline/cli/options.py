@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from worldline.cli.text import json_text, print_text
-from worldline.errors import StorageError, boundary
+from worldline.writing import write_text
 
 if TYPE_CHECKING:
     from worldline.memory import Memory
@@ -112,8 +112,4 @@ def write_json(path: Path, value: Any) -> None:
     if str(path) == "-":
         print_text(text)
         return
-    with boundary(StorageError, f"writing {path}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(path.name + ".tmp")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+    write_text(path, text)

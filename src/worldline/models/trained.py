@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from worldline.errors import ConfigError, StorageError, boundary
+from worldline.errors import ConfigError, boundary
 from worldline.types import Frozen
+from worldline.writing import write_text
 
 __all__ = ["NOTE", "TrainedNote", "read_note", "write_note"]
 
@@ -46,5 +47,4 @@ def write_note(note: TrainedNote, folder: Path) -> None:
     Raises:
         StorageError: It cannot be written.
     """
-    with boundary(StorageError, f"writing {folder / NOTE}", OSError):
-        (folder / NOTE).write_text(note.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    write_text(folder / NOTE, note.model_dump_json(indent=1) + "\n")

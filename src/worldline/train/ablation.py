@@ -19,8 +19,8 @@ from worldline.train.pretrained import load_model, load_tokenizer, save_model
 from worldline.train.recipe import ASIDE, Recipe, same_run
 from worldline.train.running import train_stage
 from worldline.train.runs import MODEL
-from worldline.train.writing import write_json, write_text
 from worldline.types import Frozen, JsonDict
+from worldline.writing import write_json, write_text
 
 __all__ = ["ABLATION", "CELLS", "AblationRow", "Cell", "read_ablation", "run_ablation", "summed"]
 

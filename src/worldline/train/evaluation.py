@@ -18,8 +18,8 @@ from worldline.models.store import describe
 from worldline.recordings import path as recording_path
 from worldline.train.recipe import Recipe
 from worldline.train.runs import MODEL
-from worldline.train.writing import write_text
 from worldline.types import Frozen, JsonDict, Trajectory
+from worldline.writing import write_text
 
 __all__ = [
     "SCORE",

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from worldline.errors import ModelError, StorageError, boundary, require_extra
-from worldline.train.writing import write_text
 from worldline.types import JsonDict
+from worldline.writing import write_text
 
 __all__ = [
     "COMPLETE",

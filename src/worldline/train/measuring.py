@@ -24,7 +24,7 @@ from typing import Any
 
 from worldline.errors import StorageError, boundary, require_extra
 from worldline.train.rewards.mixing import RewardFunction
-from worldline.train.writing import write_json
+from worldline.writing import write_json
 
 __all__ = ["ERROR", "RISE", "answer_figures", "measuring", "prompt_rewards", "rise"]
 

@@ -16,7 +16,7 @@ from worldline.train.rl import Reward, rl_trainer
 from worldline.train.runs import MODEL, StageResult, results_to
 from worldline.train.stage import run_stage
 from worldline.train.tuning import tuning_trainer
-from worldline.train.writing import write_text
+from worldline.writing import write_text
 
 __all__ = ["train_stage", "write_card"]
 

@@ -22,8 +22,8 @@ from worldline.train.guarding import GREEDY, NotFiniteError, Watch, last_checkpo
 from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model, with_lora
 from worldline.train.recipe import Recipe
 from worldline.train.runs import MODEL, RECIPE, RESULT, StageResult, claimed, read_result
-from worldline.train.writing import write_json
 from worldline.types import JsonDict
+from worldline.writing import write_json
 
 __all__ = ["Run", "run_stage"]
 

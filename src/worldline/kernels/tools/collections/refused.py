@@ -28,7 +28,6 @@ def refused_again(text: str, before: Mapping[str, Any], arguments: Mapping[str, 
     """
     told = list(_leaves(before))
     given = {value for _, value in _leaves(arguments)}
-    left = {value for _, value in told if value in given}
     again, compared = _compared(text, before, arguments)
     if again is None:
         return None
@@ -37,7 +36,7 @@ def refused_again(text: str, before: Mapping[str, Any], arguments: Mapping[str, 
     about = named or {value for _, value in told if words & _words(value)}
     if not about and not compared:
         about = {value for name, value in told if words & _words(name)}
-    return again if about <= left else None
+    return again if about <= given else None
 
 
 def _compared(text: str, before: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[str | None, set[str]]:
