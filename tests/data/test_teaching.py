@@ -3,8 +3,10 @@
 import asyncio
 import json
 import re
+import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -230,9 +232,15 @@ async def test_a_build_that_was_stopped_asks_nothing_twice(recorded, prompts, tm
     assert rows == again and len(asked) == 2 * len(prompts)
 
 
-async def test_a_dead_teacher_and_a_dead_judge_end_the_build(recorded, prompts):
-    async with ChatServer(chat("x")) as gone:
-        pass
+@pytest.fixture
+def gone():
+    """An address where nobody answers, held so that no other server gets it."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield SimpleNamespace(url=f"http://127.0.0.1:{held.getsockname()[1]}/v1")
+
+
+async def test_a_dead_teacher_and_a_dead_judge_end_the_build(recorded, prompts, gone):
     with pytest.raises(EndpointError, match="cannot reach"):
         await built(recorded, Teaching(watched(gone), RubricGrader(), TeachingOptions()))
     async with ChatServer(responder=lambda r: Reply(chat(answered(row_of(prompts, r), "wrong")))) as server:
