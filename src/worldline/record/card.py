@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.resources import files
 
+from worldline.record.plan import ToolPlan
 from worldline.recordings import SPLITS
 from worldline.types import Trajectory, Turn
 
-__all__ = ["card", "prose", "split_families"]
+__all__ = ["card", "prose", "split_families", "split_plans"]
 
 _SHARES = (0.6, 0.2, 0.2)
 _READS_BACK = {
@@ -43,6 +44,24 @@ def split_families(families: Sequence[str], seed: int) -> dict[str, str]:
         for number, family in enumerate(names):
             found[family] = SPLITS[0 if number < first else 1 if number < second else 2]
     return found
+
+
+def split_plans(plans: Iterable[ToolPlan], seed: int) -> dict[str, str]:
+    """Give each family the split that its plans declare, or draw one (:func:`split_families`).
+
+    Families of a declared split have no part in the drawing, so that adding them moves no other family.
+
+    Raises:
+        ValueError: Plans of one family declare different splits.
+    """
+    asked: dict[str, set[str | None]] = {}
+    for plan in plans:
+        asked.setdefault(plan.family, set()).add(plan.split)
+    torn = sorted(family for family, splits in asked.items() if len(splits) > 1)
+    if torn:
+        raise ValueError(f"families of several splits: {', '.join(torn)}")
+    declared = {family: split for family, splits in asked.items() for split in splits if split is not None}
+    return split_families([family for family in asked if family not in declared], seed) | declared
 
 
 def _reads_back(trajectory: Trajectory) -> bool:

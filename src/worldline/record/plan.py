@@ -69,6 +69,8 @@ class ToolPlan(Frozen):
     """Most turns that the explorer takes."""
     actions: tuple[Action, ...] = ()
     """Scripted actions; without any, the domain's explorer acts."""
+    split: Literal["train", "dev", "test"] | None = None
+    """Where its family stands; None: that is drawn (see :func:`worldline.record.card.split_plans`)."""
 
     @property
     def id(self) -> str:
