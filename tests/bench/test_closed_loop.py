@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from worldline.bench import closed_loop as loops
-from worldline.bench.closed_loop import closed_loop, closed_loop_row
+from worldline.bench.closed_loop import LoopScore, closed_loop, closed_loop_row
 from worldline.cli import cli
 from worldline.errors import ConfigError
 from worldline.types import Observation
@@ -46,6 +46,30 @@ def test_what_reality_answers_otherwise_is_counted(garden, monkeypatch):
     score = closed_loop("a", garden, 8, seed=1)
     assert score.first_difference == 2 and score.agreeing == score.steps - 1
     assert score.wrongly_allowed + score.simulated_errors >= 1
+
+
+def loop(family, steps, simulated, real, allowed):
+    return LoopScore(
+        family=family, steps=steps, agreeing=steps, first_difference=None, simulated_errors=simulated,
+        real_errors=real, wrongly_allowed=allowed, wrongly_refused=0, abstained=0, probes=0, verified=None,
+    )  # fmt: skip
+
+
+def test_the_gap_of_refusals_has_a_sign_and_an_interval(garden, monkeypatch):
+    scores = iter([loop("a", 10, 2, 4, 2), loop("b", 10, 3, 3, 0), loop("c", 20, 5, 4, 0), loop("d", 10, 1, 0, 0)])
+    monkeypatch.setattr(loops, "closed_loop", lambda *args, **options: next(scores))
+    row = closed_loop_row([(family, garden) for family in "abcd"], 20)
+    assert row.refusal_gap == pytest.approx((11 - 11) / 50)
+    assert row.refusal_gap_ci[0] < 0 < row.refusal_gap_ci[1], "families that refuse too little and too much"
+    assert row.wrongly_allowed == pytest.approx(2 / 11)
+    assert row.wrongly_allowed_ci[0] == 0 < row.wrongly_allowed < row.wrongly_allowed_ci[1]
+
+
+def test_a_simulation_that_lets_too_much_pass_has_a_negative_gap(garden, monkeypatch):
+    scores = iter([loop("a", 10, 1, 3, 2), loop("b", 10, 1, 3, 2)])
+    monkeypatch.setattr(loops, "closed_loop", lambda *args, **options: next(scores))
+    row = closed_loop_row([("a", garden), ("b", garden)], 10)
+    assert row.refusal_gap == pytest.approx(-0.2) and row.refusal_gap_ci == pytest.approx((-0.2, -0.2))
 
 
 def test_what_differs_from_run_to_run_is_compared_by_shape(garden, monkeypatch):
@@ -136,7 +160,8 @@ def test_the_command_writes_its_rows(tmp_path):
     assert done.exit_code == 0, done.output
     [row] = json.loads(out.read_text())
     assert row["domain"] == "search" and row["steps"] == 10 and row["seed"] == 7
-    assert "steps that agree" in done.output
+    assert row["refusal_gap"] == 0 and row["refusal_gap_ci"] == [0, 0]
+    assert "gap, points" in done.output and "+0.0" in done.output
 
 
 def test_only_worlds_that_hold_a_value_are_acted_in():

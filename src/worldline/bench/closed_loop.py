@@ -16,7 +16,7 @@ from pathlib import Path
 
 from worldline import __version__
 from worldline.bench.journal import Journal
-from worldline.bench.metrics import Interval, rate_interval
+from worldline.bench.metrics import Interval, rate_interval, ratio_interval
 from worldline.bench.runner import PASSING, model_failure
 from worldline.bench.suite import code_fingerprint
 from worldline.domains import get_domain
@@ -80,6 +80,10 @@ class ClosedLoopRow(Frozen):
     """Share of really refused steps that the simulation let pass: optimism."""
     abstained: float | None
     seed: int
+    refusal_gap: float | None = None
+    """How much more often the simulation refuses than reality does: difference of the two shares, -1..1."""
+    refusal_gap_ci: Interval | None = None
+    wrongly_allowed_ci: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +280,18 @@ def _summed(scores: Sequence[LoopScore], domain: str, engine: str, turns: int, s
         wrongly_allowed=_share(sum(s.wrongly_allowed for s in scores), refused),
         abstained=_share(sum(s.abstained for s in scores), steps),
         seed=seed,
+        refusal_gap=_share(sum(s.simulated_errors for s in scores) - refused, steps),
+        refusal_gap_ci=ratio_interval(
+            ((s.family, s.simulated_errors - s.real_errors, s.steps) for s in scores if s.steps), seed
+        ),
+        wrongly_allowed_ci=_allowed_interval(scores, seed),
     )
+
+
+def _allowed_interval(scores: Sequence[LoopScore], seed: int) -> Interval | None:
+    """Families in which reality refused nothing say nothing about what was let pass."""
+    refusing = {score.family for score in scores if score.real_errors}
+    return ratio_interval(((s.family, s.wrongly_allowed, s.real_errors) for s in scores if s.family in refusing), seed)
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -20,6 +20,7 @@ __all__ = [
     "clustered_interval",
     "exact_at_coverage",
     "rate_interval",
+    "ratio_interval",
     "row",
 ]
 
@@ -55,6 +56,8 @@ class TurnScore(Frozen):
     classes: tuple[str, ...] = ()
     tool: str = ""
     """The tool that was called."""
+    read_again: bool | None = None
+    """The answer agrees with what the session showed before; None where the call reads nothing again."""
     failure: str | None = None
     """Type of the error that kept the engine from answering (counted as wrong), or its model (its guess counts)."""
 
@@ -99,6 +102,11 @@ class BenchRow(Frozen):
     """Whether confidence tells right from wrong: area under the ROC curve."""
     seconds_per_1000: float | None
     seed: int
+    read_again: float | None = None
+    """Share of the answers to calls that read again which agree with what was shown before."""
+    read_again_ci: Interval | None = None
+    n_read_again: int = 0
+    """Calls that read again; 0 where the domain has no rule for them."""
 
 
 def row(
@@ -108,6 +116,7 @@ def row(
     determined = [s for s in scores if s.determined]
     knowable = _slice([s for s in scores if s.knowable])
     silent = _slice([s for s in scores if s.silent])
+    again = [(s.cluster, s.read_again) for s in scores if s.read_again is not None]
     return BenchRow(
         engine=engine,
         model=model,
@@ -134,6 +143,9 @@ def row(
         auroc=auroc(scores),
         seconds_per_1000=None if not scores else 1000 * sum(s.seconds for s in scores) / len(scores),
         seed=seed,
+        read_again=_mean([agrees for _, agrees in again]),
+        read_again_ci=rate_interval(again, seed),
+        n_read_again=len(again),
     )
 
 
@@ -183,17 +195,28 @@ def rate_interval(trials: Iterable[tuple[str, bool]], seed: int, confidence: flo
         seed: Of the resampling.
         confidence: Of the interval.
     """
-    hits: dict[str, list[int]] = {}
-    for cluster, success in trials:
-        entry = hits.setdefault(cluster, [0, 0])
-        entry[0] += success
-        entry[1] += 1
-    if len(hits) < 2:
-        return None
-    table = np.array(list(hits.values()), dtype=float)
+    return ratio_interval(((cluster, success, 1) for cluster, success in trials), seed, confidence)
 
-    def rate(exact: NDArray[np.float64], n: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-        return np.asarray(exact.sum(axis=axis) / n.sum(axis=axis))
+
+def ratio_interval(parts: Iterable[tuple[str, int, int]], seed: int, confidence: float = 0.95) -> Interval | None:
+    """Percentile bootstrap interval of a ratio of two sums, resampling whole clusters; None below two clusters.
+
+    Args:
+        parts: Cluster, and what is added to the upper and to the lower sum (that of each cluster above 0).
+        seed: Of the resampling.
+        confidence: Of the interval.
+    """
+    sums: dict[str, list[int]] = {}
+    for cluster, upper, lower in parts:
+        entry = sums.setdefault(cluster, [0, 0])
+        entry[0] += upper
+        entry[1] += lower
+    if len(sums) < 2:
+        return None
+    table = np.array(list(sums.values()), dtype=float)
+
+    def rate(upper: NDArray[np.float64], lower: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+        return np.asarray(upper.sum(axis=axis) / lower.sum(axis=axis))
 
     if np.ptp(table[:, 0] / table[:, 1]) == 0:
         same = float(table[0, 0] / table[0, 1])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from worldline.bench.journal import Journal
 from worldline.bench.metrics import TurnScore
 from worldline.domains import get_domain
-from worldline.domains.base import Comparison
+from worldline.domains.base import Comparison, Rereading
 from worldline.engines import Engine
 from worldline.errors import WorldlineError
 from worldline.formats.agentworldbench import EVALUATED
@@ -85,7 +85,12 @@ async def score_trajectory(
             engine.absorb(turn)
             seconds = (middle - began) + (time.perf_counter() - after)
             knowable = _knowable(trajectory, number, prediction, memory)
-            scores.append(_score(trajectory, number, prediction, compared, failure, seconds, knowable))
+            score = _score(trajectory, number, prediction, compared, failure, seconds, knowable)
+            again = None
+            if isinstance(domain, Rereading):
+                told = prediction.observation if prediction else Observation()
+                again = domain.read_again(trajectory.world, history, turn, told)
+            scores.append(score if again is None else score.model_copy(update={"read_again": again}))
     finally:
         engine.close()
     return scores

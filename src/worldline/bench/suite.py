@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +16,7 @@ from worldline.bench.baselines import BASELINES, build_baseline
 from worldline.bench.journal import Journal
 from worldline.bench.metrics import BenchRow, TurnScore, row
 from worldline.bench.runner import EngineFactory, run, scored_turns
+from worldline.domains import get_domain
 from worldline.engines import EngineOptions, EngineParts, build_engine, engine_names
 from worldline.errors import ConfigError, unknown_name
 from worldline.formats import read_trajectories
@@ -104,6 +106,7 @@ def load_suite(
     offline_only: bool = False,
     skip_bad: bool = False,
     dialect: str | None = None,
+    where: str | None = None,
 ) -> Suite:
     """Load a split of our recordings, or foreign trajectories.
 
@@ -116,9 +119,10 @@ def load_suite(
         offline_only: Leave out whole tasks in which any command needs the network.
         skip_bad: Go on past records that cannot be read.
         dialect: Which of our recordings: `commands` (also None) or `keystrokes`.
+        where: `KEY=VALUE`: only worlds whose initial state has this value (JSON, or a text), defaults included.
 
     Raises:
-        ConfigError: Nothing is left to measure on.
+        ConfigError: `where` is no condition, or nothing is left to measure on.
         FormatError: The data cannot be read.
     """
     source = data if data is not None else recording_path(domain, split, dialect=dialect)
@@ -126,6 +130,11 @@ def load_suite(
     simulated = sum(t.source is not Source.OBSERVED for t in found)
     if simulated:
         raise ConfigError(f"{source}: {simulated} trajectories are simulated", hint="measure on observed ones only")
+    if where is not None:
+        key, value = _condition(where)
+        found = [t for t in found if _value(t.world, key) == value]
+        if not found:
+            raise ConfigError(f"no recorded world of {domain} {split} has {where}")
     kept = list(_offline(found)) if offline_only else found
     if world is not None:
         kept = [_started_from(t, world) for t in kept]
@@ -227,6 +236,22 @@ def code_fingerprint() -> str:
         if path.suffix in (".py", ".json", ".j2"):
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _condition(where: str) -> tuple[str, object]:
+    key, equals, text = where.partition("=")
+    if not (key and equals):
+        raise ConfigError(f"--where {where}: expected KEY=VALUE")
+    try:
+        return key, json.loads(text)
+    except ValueError:
+        return key, text
+
+
+def _value(world: WorldSpec, key: str) -> object:
+    if key in world.initial_state:
+        return world.initial_state[key]
+    return get_domain(world.domain).validate_state(world.initial_state).get(key)
 
 
 def _offline(trajectories: Iterable[Trajectory]) -> Iterable[Trajectory]:

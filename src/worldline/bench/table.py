@@ -17,6 +17,7 @@ def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold")
     table.add_column("engine")
     failed = any(row.failures for row in rows)
+    again = any(row.n_read_again for row in rows)
     for column in (
         "exact",
         "95% CI",
@@ -24,6 +25,7 @@ def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
         "n det.",
         "knowable",
         "errors agree",
+        *(["read again"] if again else []),
         "ROUGE-L",
         "abstained",
         "@50%",
@@ -44,6 +46,7 @@ def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
             str(row.n_session_determined),
             f"{_percent(row.exact_knowable)} ({row.n_knowable})",
             _percent(row.error_agreement),
+            *([f"{_percent(row.read_again)} ({row.n_read_again})"] if again else []),
             _percent(row.rouge_l),
             _percent(row.abstained),
             *(_percent(value) for value in row.exact_at_coverage.values()),

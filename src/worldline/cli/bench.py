@@ -72,6 +72,9 @@ bench.add_command(judge_audit)
 @click.option("--dialect", type=click.Choice(DIALECTS), help="Which of our recordings; default: commands.")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="Trajectories of any known format instead.")
 @click.option("--world", type=click.Path(exists=True, path_type=Path), help="World that every trajectory starts from.")
+@click.option(
+    "--where", metavar="KEY=VALUE", help="Only worlds whose initial state has this value (JSON), such as closed=true."
+)
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many trajectories.")
 @click.option("--sample", type=click.IntRange(min=1), help="Whole sessions drawn by the seed, with at least N turns.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Longest answer of the model, in tokens.")
@@ -116,6 +119,7 @@ def real(
     dialect: str | None,
     data: Path | None,
     world: Path | None,
+    where: str | None,
     limit: int | None,
     offline_only: bool,
     skip_bad: bool,
@@ -161,6 +165,7 @@ def real(
         offline_only=offline_only,
         skip_bad=skip_bad,
         dialect=dialect,
+        where=where,
     )
     if sample is not None:
         suite = suite.sampled(sample, seed)
@@ -190,6 +195,7 @@ def real(
             tools=frozenset(only.split(",")) if only else None,
         )
     title = f"Worldline-Real {suite.title}, seed {seed}" + (f", calls of {only}" if only else "")
+    title += f", worlds with {where}" if where else ""
     if json_file is not None:
         write_json(json_file, [row.model_dump(mode="json") for row in rows])
     if plot_file is not None:

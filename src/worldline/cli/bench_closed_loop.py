@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from worldline.cli.options import (
     model_option,
     write_json,
 )
-from worldline.errors import ConfigError, require_extra
+from worldline.errors import require_extra
 
 if TYPE_CHECKING:
     from worldline.bench.closed_loop import ClosedLoopRow
@@ -62,9 +61,9 @@ def bench_closed_loop(
 ) -> None:
     """Let a scripted agent act in the simulation, take its actions in reality, and print how much survives.
 
-    The worlds are those of the recordings; the actions are new. Optimism is the share of really refused steps that the
-    simulation let pass. With --json FILE, finished sessions are kept beside it, so that a run that was killed goes on
-    where it was.
+    The worlds are those of the recordings; the actions are new. The gap is by how many points the simulation refuses
+    more often than reality; optimism is the share of really refused steps that it let pass. With --json FILE, finished
+    sessions are kept beside it, so that a run that was killed goes on where it was.
     """
     require_extra("scipy", "bench")
     from worldline.bench.closed_loop import closed_loop_row
@@ -108,12 +107,8 @@ def _worlds(
     from worldline.bench.suite import load_suite
 
     by_family: dict[str, list[WorldSpec]] = {}
-    for trajectory in load_suite(domain, split).trajectories:
-        if where is not None and not _holds(trajectory.world, where):
-            continue
+    for trajectory in load_suite(domain, split, where=where).trajectories:
         by_family.setdefault(trajectory.family, []).append(trajectory.world)
-    if not by_family:
-        raise ConfigError(f"no recorded world of {domain} {split} has {where}")
     found = []
     for number in range(sessions):
         names = list(by_family)
@@ -123,35 +118,33 @@ def _worlds(
     return found
 
 
-def _holds(world: WorldSpec, where: str) -> bool:
-    key, equals, value = where.partition("=")
-    try:
-        wanted = json.loads(value)
-    except ValueError:
-        wanted = value
-    if not equals:
-        raise ConfigError(f"--where {where}: expected KEY=VALUE")
-    return bool(world.initial_state.get(key) == wanted)
-
-
 def _print(rows: list[ClosedLoopRow]) -> None:
     first = rows[0]
     table = Table(title=f"Closed loop, {first.domain}, engine {first.engine}, seed {first.seed}")
     for name in ("turns", "sessions", "steps", "steps that agree", "verifier agrees", "unbroken"):
         table.add_column(name, justify="right")
-    for name in ("refused: simulated", "really", "optimism", "abstained"):
+    for name in ("refused: simulated", "really", "gap, points", "optimism", "abstained"):
         table.add_column(name, justify="right")
     for row in rows:
         agreement = f"{_shown(row.agreement)} {_interval(row.agreement_ci)}"
         verified = f"{_shown(row.verified)} {_interval(row.verified_ci)} of {row.probed}"
         cells = [row.turns, row.sessions, row.steps, agreement, verified, _shown(row.unbroken)]
-        cells += [_shown(row.simulated_errors), _shown(row.real_errors), _shown(row.wrongly_allowed)]
-        table.add_row(*map(str, [*cells, _shown(row.abstained)]))
-    Console(width=None if Console().is_terminal else 160).print(table)
+        cells += [_shown(row.simulated_errors), _shown(row.real_errors), _points(row.refusal_gap, row.refusal_gap_ci)]
+        allowed = f"{_shown(row.wrongly_allowed)} {_interval(row.wrongly_allowed_ci)}"
+        table.add_row(*map(str, [*cells, allowed, _shown(row.abstained)]))
+    Console(width=None if Console().is_terminal else 200).print(table)
 
 
 def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
+
+
+def _points(gap: float | None, interval: tuple[float, float] | None) -> str:
+    if gap is None:
+        return "-"
+    return f"{100 * gap:+.1f}" + (
+        "" if interval is None else f" ({100 * interval[0]:+.1f} .. {100 * interval[1]:+.1f})"
+    )
 
 
 def _interval(value: tuple[float, float] | None) -> str:

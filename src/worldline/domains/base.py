@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
-__all__ = ["Comparison", "Domain"]
+__all__ = ["Comparison", "Domain", "Rereading"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +73,21 @@ class Domain(Protocol):
 
     def write_answer(self, observation: Observation, world: WorldSpec) -> str:
         """Write an observation as the answer a model should give: :meth:`parse_answer` reads it back to the byte."""
+
+
+@runtime_checkable
+class Rereading(Protocol):
+    """A domain that can tell whether an answer agrees with what its session showed before. Domains may leave it out."""
+
+    def read_again(self, world: WorldSpec, history: Sequence[Turn], turn: Turn, told: Observation) -> bool | None:
+        """Compare an answer with what the session showed of the same things.
+
+        Args:
+            world: Where it began.
+            history: The true turns so far.
+            turn: The call, and what reality answers to it.
+            told: The answer to judge.
+
+        Returns:
+            Whether it agrees with what was shown; None where the call reads nothing that was.
+        """

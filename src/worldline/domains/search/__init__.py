@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from worldline.domains.search.again import read_again
 from worldline.domains.search.state import DocumentSpec, SearchState
 from worldline.domains.tools import ToolDomain
 from worldline.types import ToolSpec
@@ -59,5 +60,6 @@ SEARCH = ToolDomain(
     package="worldline.domains.search",
     default_tools=TOOLS,
     text_argument=("web_search", "query"),
+    again=read_again,
 )
 """The domain with its built-in prompts."""

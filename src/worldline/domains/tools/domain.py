@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,8 @@ class ToolDomain:
     """How a model's answer begins where it is an error. Of a recorded answer the source says so."""
     arguments_as_text: bool = False
     """Whether prompts show the arguments as JSON text inside the JSON call, as public rows of the domain do."""
+    again: Callable[[WorldSpec, Sequence[Turn], Turn, Observation], bool | None] | None = None
+    """Whether an answer agrees with what the session showed before (see :class:`worldline.domains.base.Rereading`)."""
     prompts: Path | None = None
     """Folder whose templates replace the built-in ones."""
     brief: bool = False
@@ -124,6 +126,10 @@ class ToolDomain:
     def compare(self, predicted: Observation, truth: Observation) -> Comparison:
         """Compare a prediction with reality; see :func:`worldline.domains.comparing.compare`."""
         return comparing.compare(predicted, truth)
+
+    def read_again(self, world: WorldSpec, history: Sequence[Turn], turn: Turn, told: Observation) -> bool | None:
+        """Whether an answer agrees with what was shown before; None where none was, or the domain has no rule."""
+        return None if self.again is None else self.again(world, history, turn, told)
 
     def messages(
         self,
