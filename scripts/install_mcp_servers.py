@@ -5,7 +5,8 @@
 
 The directory is that of `WORLDLINE_MCP_HOME`, by default `mcp-servers` in the user's data folder. Packages come from
 wherever this user's pip and npm take theirs. The servers run in a box that sees `/usr` only, so that Python must be
-there (`apt-get install python3-venv`); a Node from elsewhere is copied. `--only python` leaves the Node servers out.
+there (`apt-get install python3-venv`); a Node that is not `/usr/bin/node` is copied. `--only python` leaves the Node
+servers out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 from pathlib import Path
 
 PYTHON = Path("/usr/bin/python3")
+SYSTEM_NODE = Path("/usr/bin/node")
 VENVS = {
     "python": [
         *["mcp==2.3.0", "mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24"],
@@ -70,8 +72,8 @@ def _install_node(place: Path) -> None:
         sys.exit("node and npm are missing: apt-get install nodejs npm (Node 20 or newer)")
     place.mkdir(exist_ok=True)
     (place / "package.json").write_text('{"private": true}\n')
-    subprocess.run([npm, "install", "--no-audit", "--no-fund", *NODE], cwd=place, check=True)
-    if not Path(node).resolve().is_relative_to("/usr"):
+    subprocess.run([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", *NODE], cwd=place, check=True)
+    if Path(node).resolve() != SYSTEM_NODE.resolve():
         (place / "bin").mkdir(exist_ok=True)
         shutil.copy(Path(node).resolve(), place / "bin/node")
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from worldline import World
 from worldline.record.mcp import environment
 from worldline.types import Action
@@ -33,7 +31,6 @@ CALLS = [
 ]
 
 
-@pytest.mark.full
 def test_the_simulation_answers_as_the_servers_do(installed):
     settings = installed.need("filesystem", "memory", "sqlite", "time")
     world = World.load(EXAMPLE)

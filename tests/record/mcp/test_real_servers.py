@@ -15,8 +15,6 @@ from worldline.record.recording import record_session
 from worldline.record.sandbox import Surroundings
 from worldline.types import Action, WorldSpec
 
-NODE = [kind for kind, (folder, _) in PACKAGES.items() if folder == "node"]
-PYTHON = [kind for kind, (folder, _) in PACKAGES.items() if folder != "node"]
 REPOSITORY = {"commits": [{"message": "Begin", "files": {"a.txt": "one\n"}}], "working": {"a.txt": "one\ntwo\n"}}
 
 
@@ -28,7 +26,7 @@ def call(box: environment, tool: str, **arguments: Any) -> str:
     return box.step(Action(name=tool, arguments=arguments)).text
 
 
-@pytest.mark.parametrize("kind", [*PYTHON, *(pytest.param(kind, marks=pytest.mark.full) for kind in NODE)])
+@pytest.mark.parametrize("kind", PACKAGES)
 def test_the_listed_tools_are_those_of_the_server(kind, installed):
     settings = installed.need(kind)
     assert settings.version(kind) == listed_version(kind)
@@ -110,7 +108,6 @@ def test_a_planned_session_is_recorded(installed):
     assert recorded.origin["programs"] == {"mcp-server-time": listed_version("time")}
 
 
-@pytest.mark.full
 def test_file_times_are_virtual_for_node_too(installed):
     settings = installed.need("filesystem")
     spec = world(clock="2026-05-04T10:00:00Z", servers={"fs": {"kind": "filesystem", "roots": ["/home/user/files"]}})
