@@ -55,9 +55,9 @@ def act(command: str) -> Action:
 @pytest.mark.parametrize("command", RUNAWAYS)
 def test_runaway_is_survived_and_never_computed(command: str) -> None:
     subject = kernel(files={"/home/user/f0": "here\n"})
-    begin = time.monotonic()
+    begin = time.process_time()
     proposal = subject.propose(act(command))
-    assert time.monotonic() - begin < 8
+    assert time.process_time() - begin < 5
     assert not proposal.known, proposal.observation.text[:200]
     assert not proposal.ended
     subject.reject()

@@ -459,6 +459,7 @@ _SETTINGS = (
     "autoinstall_known_extensions = false",
     "autoload_known_extensions = false",
     "GLOBAL TimeZone = 'UTC'",
+    "enable_progress_bar = false",
 )
 _DUCK_READS = {"SELECT", "EXPLAIN", "RELATION"}
 _DUCK_CONTROL = {"TRANSACTION"}

@@ -8,7 +8,6 @@ import json
 import posixpath
 import re
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -26,7 +25,7 @@ from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, cano
 __all__ = ["NotebookKernel"]
 
 _CELL_SECONDS = 2.0
-"""Seconds that a cell may take in the kernel, at most; beyond them its answer is unknown."""
+"""Seconds of processor time that a cell may take in the kernel, at most; beyond them its answer is unknown."""
 _MEMORY = 768 << 20
 _NO_NETWORK = ("the module socket", "the module urllib.request", "the module http.client")
 """Reasons to abstain that mean that a cell reaches for the network, which is not there."""
@@ -103,27 +102,23 @@ class NotebookKernel:
             self._trial = _Trial(action, proposal, replace(self._settled, number=cell.number))
             return proposal
         try:
-            result, files, took = self._run(cell)
+            result, files = self._run(cell)
         except PythonUnknown as exc:
             proposal, after = self._unknown(cell, str(exc))
         else:
-            proposal, after = self._known(cell, result, files, took)
+            proposal, after = self._known(cell, result, files)
         self._trial = _Trial(action, proposal, after)
         return proposal
 
-    def _run(self, cell: Cell) -> tuple[CellResult, MemoryFiles, float]:
+    def _run(self, cell: Cell) -> tuple[CellResult, MemoryFiles]:
         """Run a cell in the interpreter, which is brought up to date first where it is not."""
         settled, limit = self._settled, min(_CELL_SECONDS, self.state.timeout)
-        begin = time.monotonic()
         notebook = self._notebook
-        fresh = notebook is None or not notebook.alive or self._live is not settled.cells
-        if notebook is None or fresh:
+        if notebook is None or not notebook.alive or self._live is not settled.cells:
             notebook = self._restart(limit)
         nodes = settled.files if settled.files is not None else settled.base
         files = MemoryFiles(nodes, settled.complete, cell.now, settled.gone)
-        result = notebook.run((cell,), files, seconds=limit)
-        took = time.monotonic() - begin
-        return result, files, took if fresh else settled.seconds + took
+        return notebook.run((cell,), files, seconds=limit), files
 
     def _restart(self, limit: float) -> Notebook:
         """Start an interpreter and bring it up to date."""
@@ -140,7 +135,7 @@ class NotebookKernel:
             self._notebook.run(settled.cells, files, seconds=limit + 2 * settled.seconds)
         return self._notebook
 
-    def _known(self, cell: Cell, result: CellResult, files: MemoryFiles, took: float) -> tuple[Proposal, _Settled]:
+    def _known(self, cell: Cell, result: CellResult, files: MemoryFiles) -> tuple[Proposal, _Settled]:
         settled = self._settled
         after = replace(
             settled,
@@ -148,7 +143,7 @@ class NotebookKernel:
             files=files.nodes,
             number=cell.number,
             now=settled.now + timedelta(seconds=int(result.slept)),
-            seconds=took,
+            seconds=settled.seconds + result.used,
         )
         if result.slept >= self.state.timeout:
             return self._late(("late",)), self._restarted(files.nodes, frozenset(files.gone))

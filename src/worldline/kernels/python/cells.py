@@ -54,6 +54,8 @@ class CellResult:
     """Name of the exception that ended it; empty where none did."""
     slept: float
     """Seconds that it slept."""
+    used: float
+    """Seconds of processor time that it took; the cells that ran before it in one call included."""
     doubts: tuple[str, ...] = ()
     """Why the output is only one of those that reality might give."""
 
@@ -104,7 +106,7 @@ class Notebook:
         Args:
             cells: After a start or a failure, all cells of the session; otherwise those that follow.
             files: The simulated files as they were before the first of them; changes are made in them.
-            seconds: Instead of the limits' own.
+            seconds: Processor time instead of the limits' own; the wall clock time grows with it.
 
         Raises:
             PythonUnknown: The kernel does not know what would happen. The interpreter is gone.
@@ -117,13 +119,15 @@ class Notebook:
             self.busy = False
 
     def _run(self, cells: Sequence[Cell], files: FileSystem, limit: float) -> CellResult:
-        request: dict[str, Any] = {"cells": [_asked(cell) for cell in cells], "seconds": limit}
+        wall = self._limits.wall * max(1.0, limit / self._limits.seconds)
+        request: dict[str, Any] = {"cells": [_asked(cell) for cell in cells]}
         if self._connection is None:
-            self._connection, self._process = connect(limit + 5), os.getpid()
-            request |= {**asdict(self._limits), **self._first, "now": cells[-1].now.timestamp(), "seconds": limit}
+            self._connection, self._process = connect(wall + 5), os.getpid()
+            request |= {**asdict(self._limits), **self._first, "now": cells[-1].now.timestamp()}
+        request |= {"seconds": limit, "wall": wall}
         _keep_alive(self)
         try:
-            self._connection[0].settimeout(limit + 5)
+            self._connection[0].settimeout(wall + 5)
             message = self._converse(request, files, cells[-1].now)
         except (Closed, PythonUnknown) as exc:
             self.close()
@@ -140,6 +144,7 @@ class Notebook:
             bool(message["status"]),
             str(message.get("error", "")),
             float(message["slept"]),
+            float(message["used"]),
             doubts,
         )
 

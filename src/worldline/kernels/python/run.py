@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from worldline.kernels.processor import WALL, charge
 from worldline.kernels.python.bridge import FileSystem, answer
 from worldline.kernels.python.guest.channel import Closed
 from worldline.kernels.python.pool import connect
@@ -64,7 +65,9 @@ class PythonLimits:
     """What a script may use before its result counts as unknown."""
 
     seconds: float = 2.0
-    """Wall clock time."""
+    """Processor time, so that the load of the machine does not change an answer."""
+    wall: float = WALL
+    """Wall clock time in seconds, for what blocks without computing."""
     memory: int = 1 << 30
     """Address space in bytes."""
     output_limit: int = 4 << 20
@@ -189,7 +192,7 @@ def _converse(
     request: dict[str, Any], files: FileSystem, uid: int, now: datetime, runner: Runner | None
 ) -> dict[str, Any]:
     """Send the request and answer questions until the result comes."""
-    sock, channel = connect(request["seconds"] + 5)
+    sock, channel = connect(request["wall"] + 5)
     with sock:
         try:
             channel.send(request)
@@ -198,6 +201,7 @@ def _converse(
                 if not isinstance(message, dict):
                     raise PythonUnknown("the worker was lost")
                 if "ask" not in message:
+                    charge(float(message.get("used", 0.0)))
                     return message
                 if message["ask"] == "run":
                     channel.send(_command(runner, message["arguments"]))
@@ -205,6 +209,7 @@ def _converse(
                 _check_shown(message["arguments"])
                 channel.send(answer(files, message["ask"], message["arguments"], uid=uid, now=now))
         except Closed as exc:
+            charge(request["seconds"])
             raise PythonUnknown("the script was stopped: too slow, too large, or it left the rules") from exc
 
 

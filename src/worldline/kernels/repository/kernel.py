@@ -36,14 +36,14 @@ from worldline.kernels.repository.tree import Tree, digest
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.files import KernelFiles
 from worldline.kernels.shell.kernel import ShellKernel
-from worldline.kernels.shell.machine import Limits
+from worldline.kernels.shell.limits import Limits
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, canonical_json, content_id
 
 __all__ = ["RepositoryKernel"]
 
 _MAGIC = b"worldline-repository-1\n"
-_SECONDS = 20.0
-"""What a command may take; committing a large repository for the first time on a busy machine takes a while."""
+_LIMITS = Limits(seconds=20.0, wall=120.0)
+"""What a command may take: committing a large repository for the first time takes a while."""
 _MOST_FILES = 80
 _GROUP = re.compile(r"(?<=^Process Group PGID: )\d+\Z", re.MULTILINE)
 _SHELL_TOOLS = frozenset({"Bash", "run_shell_command"})
@@ -70,7 +70,7 @@ def _started(state_json: str) -> ShellKernel:
     state = SweState.model_validate_json(state_json)
     machine = machine_of(state)
     declared = WorldSpec(domain="terminal", initial_state=machine.model_dump(mode="json", exclude_none=True))
-    kernel = ShellKernel(declared, Limits(seconds=_SECONDS))
+    kernel = ShellKernel(declared, _LIMITS)
     setup = setup_command(state)
     if setup:
         proposal = kernel.propose(Action(name="bash", arguments={"command": setup}))

@@ -16,7 +16,7 @@ from worldline.kernels.screen.display import Display
 from worldline.kernels.screen.state import State
 from worldline.kernels.screen.storing import pack, unpack
 from worldline.kernels.shell import ShellKernel
-from worldline.kernels.shell.machine import Limits
+from worldline.kernels.shell.limits import Limits
 from worldline.kernels.shell.script import Script, read_script
 from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec
 
@@ -47,7 +47,7 @@ def shell_world(world: WorldSpec) -> WorldSpec:
 
 
 _SECONDS = 6.0
-"""One command may use: a program in the foreground runs again with all that was typed."""
+"""Processor time that one command may use: a program in the foreground runs again with all that was typed."""
 _OURS = "@@worldline-"
 """Begins the marks in commands that a program on the screen has the shell run."""
 

@@ -26,7 +26,8 @@ from worldline.kernels.shell.access import unsimulated
 from worldline.kernels.shell.builtins.base import Unknown
 from worldline.kernels.shell.builtins.shared.textio import restore
 from worldline.kernels.shell.files import KernelFiles
-from worldline.kernels.shell.machine import Limits, Machine, environment
+from worldline.kernels.shell.limits import Limits
+from worldline.kernels.shell.machine import Machine, environment
 from worldline.kernels.shell.paths import expand_path
 from worldline.kernels.shell.script import Script, read_script
 from worldline.kernels.shell.session import DEFAULT_OPTIONS, Settled

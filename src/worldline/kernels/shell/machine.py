@@ -15,21 +15,11 @@ from bashkit import Bash, BashError, FileSystem, ShellState
 from worldline.domains.terminal.state import TerminalState
 from worldline.kernels.shell.builtins.shared.textio import restore
 from worldline.kernels.shell.disk import BROUGHT, is_virtual
+from worldline.kernels.shell.limits import Limits, run_limited
 from worldline.kernels.shell.step import Slot, Step, callbacks
 from worldline.kernels.shell.table import Node, Table
 
-__all__ = ["Limits", "Machine", "Outcome", "environment"]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one step may use before the kernel gives up."""
-
-    seconds: float = 2.0
-    commands: int = 100_000_000
-    """Over a shell's whole life, since the library counts them so; a step is bounded by its seconds."""
-    loop_iterations: int = 1_000_000
-    memory: int = 256 * 1024 * 1024
+__all__ = ["Machine", "Outcome", "environment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +51,7 @@ class Machine:
         self.others = others
         self.stamps: dict[str, float] = {}
         self._slot = Slot()
+        self._limits = limits
         self._fresh: dict[str, int] = {}
         self._ours: set[str] = set()
         self._bash = Bash(
@@ -71,7 +62,7 @@ class Machine:
             max_commands=limits.commands,
             max_loop_iterations=limits.loop_iterations,
             max_memory=limits.memory,
-            timeout_seconds=limits.seconds,
+            timeout_seconds=limits.wall,
             custom_builtins=callbacks(self._slot, state, absolute=absolute, others=others),
         )
         self.vfs: FileSystem = self._bash.fs()
@@ -83,7 +74,7 @@ class Machine:
         """Run a script; what our commands saw and did is noted in `step`."""
         self._slot.step = step
         try:
-            result = self._bash.execute_sync(script)
+            ran = run_limited(self._bash, script, self._limits)
         except BashError as error:
             return Outcome(b"", str(error).encode(), 2, str(error), False)
         except BaseException as error:
@@ -92,9 +83,10 @@ class Machine:
             return Outcome(b"", b"", 2, f"the shell library failed: {error}", False)
         finally:
             self._slot.step = None
-        raw: Any = result  # the library's stubs leave out the two byte fields
+        result = ran.result
         truncated = result.stdout_truncated or result.stderr_truncated
-        return Outcome(restore(raw.stdout_bytes), restore(raw.stderr_bytes), result.exit_code, result.error, truncated)
+        stderr = result.stderr_bytes if ran.error == result.error else b""  # it says that it was stopped
+        return Outcome(restore(result.stdout_bytes), restore(stderr), result.exit_code, ran.error, truncated)
 
     @property
     def shell(self) -> Bash:

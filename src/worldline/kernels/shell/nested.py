@@ -9,16 +9,17 @@ from __future__ import annotations
 import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, FileSystem
 
+from worldline.kernels.processor import charge
 from worldline.kernels.shell.builtins.base import Result, Unknown
+from worldline.kernels.shell.limits import Limits, Ran, run_limited
 
 __all__ = ["run_nested"]
 
 _INPUT = "__worldline_input"
-_SECONDS = 2.0
+_LIMITS = Limits()
 _ALWAYS_SET = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "HOSTNAME")
 """Variables that the library may set by itself."""
 
@@ -45,25 +46,30 @@ def run_nested(
     Raises:
         Unknown: The shell gave up.
     """
-    found: list[Any] = []
+    found: list[Ran | BashError] = []
 
     def work() -> None:
         commands = {**callbacks, _INPUT: lambda context: BuiltinResult(stdin or "", "", 0)}
         shell = Bash(
-            username=env.get("USER", "user"), env=dict(env), timeout_seconds=_SECONDS, custom_builtins=commands
+            username=env.get("USER", "user"), env=dict(env), timeout_seconds=_LIMITS.wall, custom_builtins=commands
         )
         shell.mount("/", FileSystem.from_capsule(vfs.to_capsule()))
         source = f"{_INPUT} | " if stdin is not None else ""
         absent = " ".join(["OLDPWD", *(name for name in _ALWAYS_SET if name not in env)])
         sink = "" if stdin is not None else " </dev/null"
         try:
-            found.append(shell.execute_sync(f"cd {shlex.quote(cwd)}; unset {absent}; {source}{shlex.join(argv)}{sink}"))
+            script = f"cd {shlex.quote(cwd)}; unset {absent}; {source}{shlex.join(argv)}{sink}"
+            found.append(run_limited(shell, script, _LIMITS))
         except BashError as error:
             found.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    if not found or isinstance(found[0], BashError) or found[0].error:
+    if not found or isinstance(found[0], BashError):
         raise Unknown(f"running {argv[0]} from another command")
-    return Result(found[0].stdout, found[0].stderr, found[0].exit_code)
+    charge(found[0].used)
+    if found[0].error:
+        raise Unknown(f"running {argv[0]} from another command")
+    result = found[0].result
+    return Result(result.stdout, result.stderr, result.exit_code)

@@ -32,7 +32,7 @@ from worldline.types import Frozen, JsonDict, content_id
 __all__ = ["LIMIT", "Call", "Machine", "Start", "engine_version"]
 
 LIMIT = 2.0
-"""Seconds that one call may take in the kernel; beyond them its answer is unknown."""
+"""Seconds of processor time that one call may take in the kernel; beyond them its answer is unknown."""
 
 _MANY_CALLS = 48
 """Calls replayed before a SQLite database is copied, so that a fork need not replay them."""
@@ -147,7 +147,7 @@ class Machine:
     def _open_sqlite(self, calls: Sequence[Call]) -> int:
         """Open the nearest copy, or set up the declared state; return how many calls that spares."""
         state = self._start.state
-        self._engine = engine = SqliteEngine(state.max_rows, min(LIMIT, state.timeout), time.monotonic)
+        self._engine = engine = SqliteEngine(state.max_rows, min(LIMIT, state.timeout), time.thread_time)
         self._sqlite = engine.connection
         spared, copy = self._start.nearest(calls)
         texts = [state.script, *(spec.sql for spec in state.tables.values())]

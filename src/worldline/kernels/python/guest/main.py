@@ -63,13 +63,12 @@ def _serve(sock: socket.socket) -> None:
     _warm()
     try:
         request = channel.receive()
-        seal.limit(
-            seconds=request["seconds"], memory=request["memory"], processor=request.get("processor", request["seconds"])
-        )
+        seal.limit(memory=request["memory"], processor=request.get("processor", request["seconds"]))
+        seal.arm(seconds=request["seconds"], wall=request["wall"])
         if request.get("strict") and not sealed:
             channel.send({"unknown": "no system call filter on this machine"})
             return
-        channel.send(_answer(channel, request))
+        channel.send({**_answer(channel, request), "used": seal.used()})
     except Closed:
         return
 
@@ -129,7 +128,7 @@ def _run(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
         terminal=request["terminal"],
     )
     if request["terminal"]:
-        waiter.append(lambda: channel.send(abstention() or {**_shown(), "status": 0, "waiting": True}))
+        waiter.append(lambda: channel.send({**(abstention() or _waiting()), "used": seal.used()}))
     builtin_names.BUILTINS["open"] = open
     access.set_clock(datetime.datetime.fromtimestamp(request["now"], datetime.timezone.utc))  # noqa: UP017
     processes.set_world(world)
@@ -158,7 +157,7 @@ def _notebook(channel: Channel, request: dict[str, Any], world: World) -> dict[s
     imports.set_loader(loader, request["path"], closed=request["closed"])
     notebook = cells.Notebook(world, _evaluator(True), _mentions)
     while True:
-        signal.setitimer(signal.ITIMER_REAL, request["seconds"])
+        seal.arm(seconds=request["seconds"], wall=request["wall"])
         found: dict[str, Any] = {}
         try:
             found = notebook.run(request["cells"])
@@ -166,12 +165,17 @@ def _notebook(channel: Channel, request: dict[str, Any], world: World) -> dict[s
             pass
         except (MemoryError, RecursionError) as exc:
             return {"unknown": f"{type(exc).__name__} in the kernel"}
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        seal.disarm()
         unknown = abstention()
         if unknown is not None:
             return unknown
-        channel.send(found)
+        channel.send({**found, "used": seal.used()})
         request = channel.receive()
+
+
+def _waiting() -> dict[str, Any]:
+    """What stands on the terminal while the script waits for more."""
+    return {**_shown(), "status": 0, "waiting": True}
 
 
 def _shown() -> dict[str, Any]:

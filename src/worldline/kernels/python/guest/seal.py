@@ -17,9 +17,10 @@ import signal
 import struct
 import sys
 import threading
+import time
 from typing import Any
 
-__all__ = ["limit", "parsing", "prepare", "seal"]
+__all__ = ["arm", "disarm", "limit", "parsing", "prepare", "seal", "used"]
 
 _FORBIDDEN = (
     "open", "os.", "socket.", "subprocess.", "ctypes.", "pty.", "fcntl.", "mmap.", "sqlite3.", "import", "pdb.",
@@ -61,19 +62,43 @@ def seal() -> bool:
     return _filter_calls()
 
 
-def limit(*, seconds: float, memory: int, processor: float) -> None:
-    """Let the system end this process when it takes too long or too much, or when it reaches for the host.
+def limit(*, memory: int, processor: float) -> None:
+    """Let the system end this process when it takes too much, or when it reaches for the host.
 
     Args:
-        seconds: Wall clock time.
         memory: Largest address space in bytes.
-        processor: Seconds of processor time.
+        processor: Seconds of processor time in its whole life.
     """
     for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, int(processor) + 1)):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, most))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     sys.addaudithook(_audit)
+
+
+def arm(*, seconds: float, wall: float) -> None:
+    """Let the system end this process when what runs from now on takes too long.
+
+    Args:
+        seconds: Processor time.
+        wall: Wall clock time in seconds, for what blocks without computing.
+    """
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, wall)
+
+
+def disarm() -> None:
+    """Let this process wait as long as it likes."""
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def used() -> float:
+    """Seconds of processor time since the last call, or since this process began."""
+    before, _told[0] = _told[0], time.process_time()
+    return _told[0] - before
+
+
+_told = [0.0]
 
 
 parsing = threading.local()

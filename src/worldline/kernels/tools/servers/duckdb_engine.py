@@ -18,6 +18,7 @@ from worldline.kernels.tools.servers.replies import Unsure
 __all__ = ["Answered", "DuckDatabase", "installed"]
 
 _SECONDS = 2.0
+"""Of processor time."""
 _MOST_ROWS = 50_000
 _KEPT = 6
 """Instances that are kept for states that may be asked again."""
@@ -166,9 +167,8 @@ class DuckDatabase:
 
 
 def _alarm(cursor: Any, seconds: float) -> Alarm:
-    """Interrupt what the cursor runs after some seconds."""
+    """Interrupt what the cursor runs after some seconds of processor time."""
     alarm = Alarm(seconds, cursor.interrupt)
-    alarm.daemon = True
     alarm.start()
     return alarm
 

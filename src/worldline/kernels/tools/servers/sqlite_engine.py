@@ -18,6 +18,7 @@ from worldline.kernels.tools.servers.replies import Unsure
 __all__ = ["Ran", "build_database", "run_query"]
 
 _SECONDS = 2.0
+"""Of processor time."""
 _MOST_ROWS = 50_000
 _COMMITTED = ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
 """First words of the queries after which the server commits."""
@@ -51,7 +52,7 @@ def build_database(script: str, clock: datetime) -> bytes:
     """
     connection = sqlite3.connect(":memory:")
     try:
-        SqliteGuard(connection, time.monotonic).start(SETUP_SECONDS)
+        SqliteGuard(connection, time.thread_time).start(SETUP_SECONDS)
         if tells_time(script):
             install_clock(connection, clock)
         connection.executescript(script)
@@ -76,7 +77,7 @@ def run_query(database: bytes, query: str, clock: datetime) -> Ran:
     try:
         if database:
             connection.deserialize(database)
-        guard = SqliteGuard(connection, time.monotonic)
+        guard = SqliteGuard(connection, time.thread_time)
         if tells_time(query) or b"CURRENT_T" in database.upper() or b"NOW" in database.upper():
             install_clock(connection, clock)
         guard.start(_SECONDS)

@@ -13,14 +13,16 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from bashkit import Bash, BashError, FileSystem
+
+from worldline.kernels.processor import charge
+from worldline.kernels.shell.limits import Limits, run_limited
 
 __all__ = ["Answer", "run_native"]
 
 _INPUT = "/.worldline-input"
-_SECONDS = 2.0
+_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Answer:
     error: str | None = None
     written: Mapping[str, bytes] = field(default_factory=dict)
     """Files that are new or changed, by absolute path, in the working directory and beside the given files."""
+    used: float = 0.0
+    """Seconds of processor time that it took."""
 
 
 def run_native(
@@ -55,14 +59,17 @@ def run_native(
         directories: Directories that are there, beside those of the files.
     """
     worker, shell = _worker(os.getpid())
-    return worker.submit(_run, shell, list(argv), stdin, dict(files), list(directories), cwd, dict(env or {})).result()
+    work = worker.submit(_run, shell, list(argv), stdin, dict(files), list(directories), cwd, dict(env or {}))
+    answer = work.result()
+    charge(answer.used)
+    return answer
 
 
 @cache
 def _worker(process: int) -> tuple[ThreadPoolExecutor, Bash]:
     """The thread and its shell; a forked process must not wait for its parent's thread, so it gets its own."""
     worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="worldline-native")
-    return worker, worker.submit(Bash, timeout_seconds=_SECONDS).result()
+    return worker, worker.submit(Bash, timeout_seconds=_LIMITS.wall).result()
 
 
 def _run(
@@ -86,14 +93,15 @@ def _run(
     script = f"cd {shlex.quote(cwd)}; {variables} {shlex.join(argv)} < {_INPUT}"
     written: dict[str, bytes] = {}
     try:
-        result: Any = shell.execute_sync(script)
+        ran = run_limited(shell, script, _LIMITS)
     except BashError as error:
         return Answer(b"", "", 2, str(error))
     finally:
         for place in places:
             _clear(vfs, place, files, written)
-    cut = result.stdout_truncated or result.stderr_truncated
-    return Answer(result.stdout_bytes, result.stderr, result.exit_code, "cut off" if cut else result.error, written)
+    result = ran.result
+    why = "cut off" if result.stdout_truncated or result.stderr_truncated else ran.error
+    return Answer(result.stdout_bytes, result.stderr, result.exit_code, why, written, ran.used)
 
 
 def _clear(vfs: FileSystem, place: str, files: Mapping[str, bytes], written: dict[str, bytes]) -> None:
