@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import time
 import pytest
 
 from worldline.kernels.processor import Watch, charge
+from worldline.kernels.shell import ShellKernel
+from worldline.kernels.shell.limits import Limits
+from worldline.types import Action, WorldSpec
 
 _ONE = """
 import json, sys, time
@@ -28,6 +32,7 @@ print(json.dumps([proposal.known, proposal.observation.text, proposal.why, time.
 _COUNT = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT {}) SELECT count(*) AS c FROM r"
 _LONG_ENOUGH = [
     ("terminal", {}, "bash", {"command": "for i in $(seq 40000); do x=$((i * 2)); done; echo $x"}, "80000\n"),
+    ("terminal", {"packages": ["python3"]}, "bash", {"command": "python3 -c 'print(sum(range(10 ** 7)))'"}, "49999995"),
     ("database", {"engine": "sqlite"}, "execute_sql", {"sql": _COUNT.format(2_000_000)}, "2000000"),
     ("database", {"engine": "duckdb"}, "execute_sql", {"sql": "SELECT sum(a % 7) FROM range(100000000) t(a)"}, "299"),
 ]
@@ -47,15 +52,31 @@ def test_a_busy_machine_does_not_change_an_answer(domain, state, name, arguments
     world = json.dumps({"domain": domain, "initial_state": state})
     action = json.dumps({"name": name, "arguments": arguments})
     command = [sys.executable, "-c", _ONE, world, action]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         time.sleep(0.03)
-        process.send_signal(signal.SIGSTOP)  # as if it had to wait for all others
+        os.killpg(process.pid, signal.SIGSTOP)  # as if it, and what it started, had to wait for all others
         time.sleep(2.5)
-        process.send_signal(signal.SIGCONT)
+        os.killpg(process.pid, signal.SIGCONT)
         known, text, why, took = json.loads(process.stdout.read())
     assert known and wanted in text, why
     assert took > 2.0, "too fast to tell"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "while :; do python3 -c 'x = sum(range(300000))'; done",
+        "while :; do find . -maxdepth 0 -exec sh -c 'for i in 1 2 3 4 5 6 7 8 9; do x=$i$x; done' \\;; done",
+    ],
+)
+def test_what_a_command_has_others_compute_counts_as_its_own(command):
+    world = WorldSpec(domain="terminal", initial_state={"packages": ["python3"]})
+    kernel = ShellKernel(world, Limits(seconds=0.3))
+    proposal = kernel.propose(Action(name="bash", arguments={"command": command}))
+    assert not proposal.known and "more than 0.3 s of processor time" in proposal.why
+    kernel.reject()
+    assert kernel.propose(Action(name="bash", arguments={"command": "echo on"})).observation.text == "on\n"
 
 
 def test_what_computes_is_stopped_by_its_processor_time_again_and_again():

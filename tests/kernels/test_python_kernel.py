@@ -221,6 +221,19 @@ def test_a_worker_cannot_open_files_even_with_the_hosts_own_open() -> None:
     assert done.returncode == -31
 
 
+def test_a_script_that_waits_without_computing_ends() -> None:
+    class Slow(Tree):
+        def read(self, path: str) -> bytes:
+            time.sleep(1.5)
+            return super().read(path)
+
+    tree, limits = Slow({"/home/user/a": b"a"}), PythonLimits(wall=0.4)
+    script = PythonScript(b"print(open('a').read())", "/home/user/x.py", ["x.py"], "/home/user")
+    with pytest.raises(PythonUnknown, match="stopped"):
+        run_python(script, tree, now=NOW, cwd="/home/user", limits=limits)
+    assert run_python(script, tree, now=NOW, cwd="/home/user").stdout == b"a\n"
+
+
 @pytest.mark.parametrize(
     "source",
     [

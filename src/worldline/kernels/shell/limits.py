@@ -52,5 +52,7 @@ def run_limited(shell: Bash, script: str, limits: Limits) -> Ran:
     finally:
         if watch.fired:
             shell.clear_cancel()
-    spent = f"more than {limits.seconds:g} s of processor time, or {limits.wall:g} s in all"
-    return Ran(result, spent if watch.fired else result.error, used)
+    if not watch.fired:
+        return Ran(result, result.error, used)
+    spent = f"{limits.seconds:g} s of processor time" if used > limits.seconds else f"{limits.wall:g} s without an end"
+    return Ran(result, f"more than {spent}", used)
