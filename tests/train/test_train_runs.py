@@ -128,8 +128,6 @@ def test_a_score_that_cannot_be_read_is_measured_again(tmp_path, monkeypatch):
     score = measured(parse_recipe(SMALL), tmp_path, "small cpt", 3)
     assert score.as_row()["exact"] == 0.25 and score.seed == 3 and read_score(tmp_path) == score
     assert measured(parse_recipe(SMALL), tmp_path, "another name", 3) == score and len(asked) == 1
-    write_json(tmp_path / SCORE, {"name": "flat", **FIGURES})
-    assert read_score(tmp_path).as_row() == {"name": "flat", **FIGURES}
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):

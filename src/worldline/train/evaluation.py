@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-from pydantic import model_validator
 
 from worldline.bench.metrics import BenchRow, TurnScore
 from worldline.bench.suite import Suite, load_suite, measure
@@ -44,14 +41,6 @@ class Score(Frozen):
     figures: JsonDict
     trials: tuple[tuple[str, bool], ...] = ()
     """Cluster of each turn, and whether it was exact; empty where that was not kept."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _flat(cls, value: Any) -> Any:
-        """Read figures that stand beside their name."""
-        if isinstance(value, dict) and "name" in value:
-            return {"cell": value["name"], "figures": {name: one for name, one in value.items() if name != "name"}}
-        return value
 
     def as_row(self) -> JsonDict:
         """Return the figures with their name, for tables."""
