@@ -19,6 +19,7 @@ from worldline.types import Frozen, JsonDict
 __all__ = [
     "CaseSpec",
     "CollectionsSpec",
+    "Dialect",
     "EffectSpec",
     "GuessSpec",
     "HarvestSpec",
@@ -33,6 +34,8 @@ __all__ = [
     "ToolRule",
 ]
 
+Dialect = Literal["", "zod", "pydantic", "pydantic-strict", "jsonschema"]
+"""What words the refusals of arguments that a schema does not allow; empty: the texts of the world itself."""
 Operation = Literal["create", "read", "update", "delete", "list", "search", "shell"]
 
 _NUMBERED = re.compile(r"(?:[^{}]|\{\{|\}\})*\{n(?::0?\d{0,3}[dxX]?)?\}(?:[^{}]|\{\{|\}\})*")
@@ -209,6 +212,8 @@ class ToolRule(Frozen):
     what the operation says, and without any rule nothing is known after a call."""
     doubts: tuple[str, ...] = ()
     """Tools and stores whose recorded answers do not stand after a call of this one."""
+    unchecked: tuple[str, ...] = ()
+    """Arguments that the environment takes although the tool's schema does not allow them."""
     otherwise: GuessSpec | None = None
     """What to guess where nothing can be told; left out: what the tool answered last."""
     json_style: JsonStyle | None = None
@@ -217,7 +222,13 @@ class ToolRule(Frozen):
 class MessageSpec(Frozen):
     """How the environment words its refusals; templates over `tool`, `name`, `value` and the like."""
 
+    dialect: Dialect = ""
+    """The library that words refusals of arguments in place of the texts below: `zod` (TypeScript servers of the
+    Model Context Protocol), `pydantic` (typed Python ones; `-strict` where a
+    text is no number), `jsonschema` (low-level Python ones)."""
     unknown_tool: Any = "Error: unknown tool {{ tool }}"
+    unknown_tool_fails: bool = True
+    """Whether that is marked as an error."""
     missing_argument: Any = "Error: missing required argument: {{ name }}"
     unknown_argument: Any = None
     """None: arguments that no schema names are let pass."""

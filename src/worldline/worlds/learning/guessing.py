@@ -10,6 +10,7 @@ from worldline.domains.tools.collections import CollectionsSpec, IdSpec, PagingS
 from worldline.domains.tools.names import words_of
 from worldline.kernels.tools.collections.checking import properties_of, required_of
 from worldline.types import JsonDict, ToolSpec, WorldSpec
+from worldline.worlds.learning.complaints import guessed_messages
 from worldline.worlds.learning.reading import path_text
 
 __all__ = ["guessed_collections", "new_world"]
@@ -107,7 +108,7 @@ def guessed_collections(tools: Sequence[ToolSpec]) -> CollectionsSpec:
         stores[store] = StoreSpec(key=(key,), closed=bool(made), ids=ids)
         for name, (operation, tool) in group.tools.items():
             rules[name] = _rule(operation, tool, store, key, noun)
-    return CollectionsSpec(stores=stores, tools=rules)
+    return CollectionsSpec(stores=stores, tools=rules, messages=guessed_messages(tools))
 
 
 def _reading_of(tool: ToolSpec) -> tuple[str, str]:

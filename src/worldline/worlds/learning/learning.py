@@ -13,6 +13,7 @@ from worldline.kernels.tools.collections.server import CollectionServer
 from worldline.kernels.tools.collections.stores import StoreView
 from worldline.types import Demonstration, Observation, ToolSpec, Trajectory, Turn, WorldSpec
 from worldline.worlds.learning.borrowing import borrow
+from worldline.worlds.learning.complaints import find_complaints
 from worldline.worlds.learning.reading import Reading, read_traces, usual_refusal
 from worldline.worlds.learning.refusals import Example
 from worldline.worlds.learning.rules import learn_tool, rule_of
@@ -30,9 +31,26 @@ _TRUSTED = 0.8
 """Share of the traces in which a case must have been right for its answer to count as known."""
 
 
-def learn_collections(trajectories: Iterable[Trajectory]) -> CollectionsSpec:
-    """Learn stores, records and rules from observed trajectories."""
-    sessions = traced(trajectories)
+def learn_collections(trajectories: Iterable[Trajectory], tools: Sequence[ToolSpec] = ()) -> CollectionsSpec:
+    """Learn stores, records and rules from observed trajectories.
+
+    Args:
+        trajectories: What was observed.
+        tools: Definitions of the tools, where there are any: what calls have against them is learned apart.
+    """
+    told = traced(trajectories)
+    complaints = find_complaints([call for session in told for call in session], tools)
+    sessions = [[call for call in session if (call.session, call.position) not in complaints.about] for session in told]
+    spec = _learned(sessions)
+    if not complaints.checks:
+        return spec
+    rules = dict(spec.tools)
+    for tool, names in (complaints.unchecked or {}).items():
+        rules[tool] = rules.get(tool, ToolRule()).model_copy(update={"unchecked": names})
+    return spec.model_copy(update={"messages": complaints.messages, "check_arguments": True, "tools": rules})
+
+
+def _learned(sessions: Sequence[Sequence[TracedCall]]) -> CollectionsSpec:
     reading, spec = read_traces(sessions)
     examples = _examples(sessions, spec)
     keys = {name: store.key for name, store in spec.stores.items()}
@@ -85,8 +103,11 @@ def learn_world(
         demonstrations: How many trajectories a model is shown, those with the most different tools.
     """
     known = {tool.name: tool for tool in tools or declared_tools(trajectories)}
-    spec = learn_collections(trajectories)
+    spec = learn_collections(trajectories, tuple(known.values()))
     calls = [call for session in traced(trajectories) for call in session]
+    if known:
+        # A call of no declared tool that was refused shows no further one.
+        calls = [call for call in calls if not call.error or call.tool in known]
     shown = [tool for tool in shown_tools(calls, known) if tool.name not in known]
     state = {"collections": spec.model_dump(mode="json", exclude_defaults=True)}
     return WorldSpec(

@@ -15,7 +15,7 @@ from worldline.domains.tools.names import looks_only
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
 from worldline.kernels.tools.base import Arguments
-from worldline.kernels.tools.collections.checking import refusal
+from worldline.kernels.tools.collections.checking import refusal, relaxed
 from worldline.kernels.tools.collections.expressions import (
     BrokenError,
     Missing,
@@ -90,7 +90,8 @@ class CollectionServer:
 
     def __init__(self, spec: CollectionsSpec, tools: Sequence[ToolSpec] = ()) -> None:
         self._spec = spec
-        self._tools = {tool.name: tool for tool in tools}
+        unchecked = {name: rule.unchecked for name, rule in spec.tools.items()}
+        self._tools = {tool.name: relaxed(tool, unchecked.get(tool.name, ())) for tool in tools}
         self._state = State.of(spec)
         self._latest: Mapping[str, _Latest] = {}
         self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
@@ -264,7 +265,8 @@ class CollectionServer:
             if not self._tools or not self._spec.check_arguments:
                 raise UnknownError(f"nothing is known of a tool {tool}")
             refused = render(self._spec.messages.unknown_tool, {"tool": tool, "args": dict(arguments)})
-            return Outcome(refused, self._state, error=True, kind="refused", why="there is no such tool")
+            fails = self._spec.messages.unknown_tool_fails
+            return Outcome(refused, self._state, error=fails, kind="refused", why="there is no such tool")
         if known is not None and self._spec.check_arguments:
             refused = refusal(known, arguments, self._spec.messages)
             if refused is not None:
