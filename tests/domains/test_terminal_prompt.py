@@ -4,6 +4,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worldline.domains import get_domain
 from worldline.domains.terminal import TERMINAL, TerminalDomain
 from worldline.domains.terminal.prompt import fenced
 from worldline.types import Action, Demonstration, Observation, ToolSpec, Turn, WorldSpec
@@ -163,3 +164,22 @@ def test_a_huge_observation_and_huge_files_do_not_flood_the_prompt() -> None:
     assert "characters not shown]" in observed
     assert chat[0]["content"].count("the first 8000 shown") == 10
     assert '"/srv/049": file, 10000 characters, the first 0 shown' in chat[0]["content"]
+
+
+def test_the_brief_prompt_shows_a_guess_where_there_is_one_and_is_the_same_without() -> None:
+    brief, action = get_domain("terminal", Path("brief")), Action(name="bash", arguments={"command": "wc -l README.md"})
+    state = '{"cwd": "/srv/app", "files": [{"path": "/srv/app/README.md", "size": 21}]}'
+    told = brief.messages(WORLD, [turn(1)], action, notes={"state": state, "guess": "4 README.md\n"})
+    assert told[-1]["content"] == (
+        "(<predicted_observation>)\nWorking directory: /srv/app\nFiles: \n"
+        "/srv/app/README.md:\n````\n# App\n```sh\nmake\n```\n````\n"
+        "A simulation answers, perhaps wrongly:\n```\n4 README.md\n```\n\n$ wc -l README.md"
+    )
+    plain = brief.messages(WORLD, [turn(1)], action, notes={"state": state})
+    assert plain[:-1] == told[:-1]
+    assert plain[-1]["content"] == told[-1]["content"].replace(
+        "A simulation answers, perhaps wrongly:\n```\n4 README.md\n```\n", ""
+    )
+    assert brief.messages(WORLD, [turn(1)], action, notes={"state": state, "guess": ""}) == plain
+    long = brief.messages(WORLD, [], action, notes={"state": state, "guess": "x" * 5000 + "\n"})[-1]["content"]
+    assert "x" * 800 + "\n...\n```\n\n$ wc" in long and "x" * 801 not in long

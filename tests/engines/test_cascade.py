@@ -147,7 +147,8 @@ async def test_the_brief_prompt_tells_recorded_transitions_as_earlier_turns():
         "$ echo four",
     ]
     assert chat[2]["content"].endswith("frobnicate, of today\n[exit code: 0]\n</predicted_observation>")
-    assert chat[-1]["content"].endswith("/home/user/a.txt:\n```\nx\n```\n\n$ frobnicate --help < a.txt")
+    guessed = "A simulation answers, perhaps wrongly:\n```\nbash: line 1: frobnicate: command not found\n```\n"
+    assert chat[-1]["content"].endswith(f"/home/user/a.txt:\n```\nx\n```\n{guessed}\n$ frobnicate --help < a.txt")
 
 
 @pytest.mark.parametrize("trained", [False, True])

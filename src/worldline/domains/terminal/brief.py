@@ -25,8 +25,8 @@ FOLDER = Path(__file__).parent / "prompts" / "brief"
 
 _COMMAND, _OBSERVATION, _PATHS = 400, 400, 600
 """Characters shown of an earlier command, of its answer, and of the list of files."""
-_FILE, _FILES = 700, 1500
-"""Characters shown of one file that the command names, and of all of them."""
+_FILE, _FILES, _GUESS = 700, 1500, 800
+"""Characters shown of one file that the command names, of all of them, and of the guess."""
 
 
 def messages(
@@ -41,7 +41,7 @@ def messages(
         world: A world of shell commands.
         turns: Examples, then the last turns of the session.
         action: The action to answer.
-        notes: `state`, the kernel's state as JSON, if there is any.
+        notes: `state`, the kernel's state as JSON, and `guess`, what it would answer; as far as there are any.
         prompts: Folder of the templates.
 
     Raises:
@@ -66,6 +66,7 @@ def messages(
         "directory": known.get("cwd", state.start_directory),
         "paths": _listed(state, present),
         "files": _files(state, present, command),
+        "guess": _cut(notes.get("guess", ""), _GUESS),
         "command": command,
     }
     chat.append(message("user", render(environment, "suffix.j2", values)))
@@ -115,10 +116,14 @@ def _files(state: TerminalState, present: Mapping[str, int | None], command: str
             continue
         if present and present.get(path) != len(content.encode()):
             continue  # no longer what was declared
-        cut = content[: min(_FILE, left)]
-        left -= len(cut)
-        shown.append({"path": path, "content": cut if cut == content else f"{cut}\n...\n"})
+        room = min(_FILE, left)
+        left -= min(room, len(content))
+        shown.append({"path": path, "content": _cut(content, room)})
     return shown
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}\n...\n"
 
 
 def _names(word: str, name: str) -> bool:
