@@ -1,4 +1,8 @@
-"""What is recorded of databases: kinds of task on samples of public data, on two engines."""
+"""What is recorded of databases: kinds of task on samples of public data, on two engines.
+
+Kinds of :data:`KINDS` stand in all splits; those of :data:`~worldline.record.database.chains.CHAINS`, stories that
+write and then read, stand in train alone.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from worldline.record.database.chains import CHAINS, chained
 from worldline.record.database.facts import SAMPLES, Column, Facts, kind_of_values, sample_rows
 from worldline.record.database.faults import CONSTRAINTS, MISTAKES, endless, wrong_call
 from worldline.record.database.reads import ANALYSIS, CATALOGUE, GROUPS, JOINS, SIMPLE, WINDOWS, Maker
@@ -36,10 +41,16 @@ VERSIONS = {"sqlite": "3.40.1", "duckdb": "2.0.1"}
 _READING = ("query", "join", "window", "analysis")
 _SPARE = ("notes", "tallies", "drafts", "bins", "marks", "shelf", "queue", "ledger", "stock_take", "batch_log")
 _SAMPLES_PER_KIND = 6
+_SAMPLES_PER_CHAIN = 3
 
 
 def plans(seed: int) -> Iterable[ToolPlan]:
     """Yield the sessions to record: every kind on some data sets, on both engines."""
+    yield from _drawn(seed)
+    yield from _chains(seed)
+
+
+def _drawn(seed: int) -> Iterator[ToolPlan]:
     for number, kind in enumerate(KINDS):
         for engine in VERSIONS:
             shift = 5 * number + (3 if engine == "duckdb" else 0)
@@ -48,6 +59,27 @@ def plans(seed: int) -> Iterable[ToolPlan]:
                 for session in range(1 if (kind, engine) == ("open", "duckdb") else 2):
                     dice = random.Random(content_id([seed, kind, engine, sample, session]))
                     yield _plan(kind, engine, sample, dice)
+
+
+def _chains(seed: int) -> Iterator[ToolPlan]:
+    for engine, kinds in CHAINS.items():
+        for number, kind in enumerate(kinds):
+            for offset in range(_SAMPLES_PER_CHAIN):
+                sample = SAMPLES[(number + 4 * offset + (2 if engine == "duckdb" else 0)) % len(SAMPLES)]
+                for session in range(2):
+                    dice = random.Random(content_id([seed, "chain", kind, engine, sample, session]))
+                    yield _chain(kind, engine, sample, dice)
+
+
+def _chain(kind: str, engine: str, sample: str, dice: random.Random) -> ToolPlan:
+    facts, tables = _tables(engine, sample, dice)
+    world = _world(kind, engine, sample, tables, facts, dice)
+    if dice.random() < 0.2:
+        world = world.model_copy(update={"initial_state": {**world.initial_state, "complete": False}})
+    steps = chained(kind, engine, facts, dice)
+    actions = tuple(sql_call(step) if isinstance(step, str) else step for step in steps)
+    family = f"{engine}-{kind}/{sample}"
+    return ToolPlan(family=family, world=world, turns=len(actions), actions=actions, split="train")
 
 
 def _plan(kind: str, engine: str, sample: str, dice: random.Random) -> ToolPlan:
