@@ -40,6 +40,14 @@ def interval(bounds: list[float] | None) -> str:
     return "-" if bounds is None else f"{100 * bounds[0]:.1f}-{100 * bounds[1]:.1f}"
 
 
+def points(gap: float | None) -> str:
+    return "-" if gap is None else f"{100 * gap:+.1f}".replace("+0.0", "0.0").replace("-0.0", "0.0")
+
+
+def point_interval(bounds: list[float] | None) -> str:
+    return "-" if bounds is None else f"{points(bounds[0])} to {points(bounds[1])}"
+
+
 def fidelity(rows: list[dict[str, Any]]) -> str:
     lines = [
         "| engine | n | exact | 95% interval | determined (n) | its interval | errors agree | ROUGE-L | abstained "
@@ -177,6 +185,8 @@ SLICES = {
     "search": ("notes", "notes", "dict_memory"),
 }
 """Calls of some tools that have a figure of their own, by domain."""
+KINDS_OF_WORLDS = {"search": {"closed worlds": "closed=true", "open worlds": "closed=false"}}
+"""Worlds for which what is read again is told apart, by domain."""
 CLOSED = ("terminal", "mcp", "swe", "database", "code", "search")
 
 
@@ -198,15 +208,35 @@ def tool_worlds(out: Path) -> str:
                 f"{percent(row['exact_session_determined'])} (n {row['n_session_determined']}, 95% "
                 f"{interval(row['exact_session_determined_ci'])})."
             )
+        parts += read_again(domain, load(out / f"{domain}-test.json"), out)
     return "\n\n".join(parts)
+
+
+def read_again(domain: str, rows: list[dict[str, Any]], out: Path) -> list[str]:
+    """Tell how far answers agree with what was shown before, in a domain that has a rule for it."""
+    if not any(row["n_read_again"] for row in rows):
+        return []
+    told = [f"{row['engine']} {percent(row['read_again'])}" for row in rows]
+    grounded = [("all", next(row for row in rows if row["engine"] == "grounded"))]
+    for name, where in KINDS_OF_WORLDS.get(domain, {}).items():
+        path = out / f"{domain}-again-{where.replace('=', '-')}.json"
+        only = ("--engine", "grounded", "--where", where)
+        worldline("bench", "real", "--domain", domain, "--split", "test", *only, "--json", str(path))
+        grounded.append((name, load(path)[0]))
+    parts = [
+        f"{name} {percent(row['read_again'])} (n {row['n_read_again']}, 95% {interval(row['read_again_ci'])})"
+        for name, row in grounded
+    ]
+    every, by_kind = ", ".join(told), "; ".join(parts)
+    return [f"{domain}, what is read again agrees with what was shown before: {every}. Grounded: {by_kind}."]
 
 
 def closed_loops(out: Path) -> str:
     """Act in the simulation, then in reality, in each domain."""
     lines = [
         "| domain | steps of a session | sessions | steps that agree | 95% | verifier agrees (sessions) "
-        "| refused: simulated; really | optimism | abstained |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| refused: simulated; really | gap, points | 95% | optimism | 95% | abstained |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for domain in CLOSED:
         path = out / f"{domain}-closed-loop.json"
@@ -218,7 +248,8 @@ def closed_loops(out: Path) -> str:
             refused = f"{percent(row['simulated_errors'])}; {percent(row['real_errors'])}"
             cells = [domain, str(row["turns"]), str(row["sessions"]), percent(row["agreement"])]
             cells += [interval(row["agreement_ci"]), verified, refused]
-            cells += [percent(row["wrongly_allowed"]), percent(row["abstained"])]
+            cells += [points(row["refusal_gap"]), point_interval(row["refusal_gap_ci"])]
+            cells += [percent(row["wrongly_allowed"]), interval(row["wrongly_allowed_ci"]), percent(row["abstained"])]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -142,9 +142,8 @@ def _shown(value: float | None) -> str:
 def _points(gap: float | None, interval: tuple[float, float] | None) -> str:
     if gap is None:
         return "-"
-    return f"{100 * gap:+.1f}" + (
-        "" if interval is None else f" ({100 * interval[0]:+.1f} .. {100 * interval[1]:+.1f})"
-    )
+    between = "" if interval is None else f" ({100 * interval[0]:+.1f} .. {100 * interval[1]:+.1f})"
+    return f"{100 * gap:+.1f}{between}"
 
 
 def _interval(value: tuple[float, float] | None) -> str:
