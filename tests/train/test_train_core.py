@@ -104,8 +104,9 @@ def test_a_set_of_another_stage_or_without_rows_is_refused(tmp_path):
     write_rows(tmp_path / "set", [chat(("a", "b"), stage="sft")])
     write_rows(tmp_path / "empty", [])
     text = f"{SMALL}cpt: {{set: {tmp_path / 'set'}}}\nsft: {{set: {tmp_path / 'empty'}}}\n"
-    with pytest.raises(ConfigError, match="holds rows of sft, not of cpt"):
+    with pytest.raises(ConfigError, match="holds rows of sft, not of cpt") as caught:
         stage_rows(parse_recipe(text), "cpt")
+    assert "worldline data build cpt" in caught.value.hint
     with pytest.raises(ConfigError, match="gives no row of sft"):
         stage_rows(parse_recipe(text), "sft")
     with pytest.raises(ConfigError, match="was built with its mask"):

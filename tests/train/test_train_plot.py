@@ -143,6 +143,11 @@ def test_what_cannot_be_drawn_is_told(rl, ablation, tmp_path):
         plot(tmp_path / "none", "--json")
     with pytest.raises(ConfigError, match="runs of rl and sft"):
         plot(rl, run(tmp_path / "sft", "sft", [{"step": 1, "loss": 1.0}]), "--json")
+    (tmp_path / "odd").mkdir()
+    for text, said in (("{}", "is not that of a run"), ("[]", "reading .*recipe.json"), ("{", "reading .*recipe.json")):
+        (tmp_path / "odd" / "recipe.json").write_text(text)
+        with pytest.raises(ConfigError, match=said):
+            plot(tmp_path / "odd", "--json")
     with pytest.raises(ConfigError, match=f"no {CURVE}"):
         plot(run(tmp_path / "empty", "cpt", []), "--json")
     with pytest.raises(ConfigError, match="drawn alone"):

@@ -1,18 +1,22 @@
 """Folders of runs, without PyTorch: whose they are, where they started, and what is read of them again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from worldline.cli import cli
+from worldline.data.rows import TrainingRow
 from worldline.errors import ConfigError, StorageError
+from worldline.models.trained import TrainedNote
 from worldline.train import evaluation
 from worldline.train.evaluation import SCORE, Score, measured, read_score
 from worldline.train.recipe import load_recipe, parse_recipe
 from worldline.train.runs import RECIPE, RESULT, StageResult, claimed, results_to, start_of
-from worldline.train.stage import run_stage
+from worldline.train.stage import Run, noted, run_stage
+from worldline.types import Source
 from worldline.writing import write_json, write_text
 
 SMALL = "name: small\nmodel: {scratch: {hidden: 32}}\ncontext: 512\ncpt: {}\nsft: {}\nrl: {}\n"
@@ -128,6 +132,16 @@ def test_a_score_that_cannot_be_read_is_measured_again(tmp_path, monkeypatch):
     score = measured(parse_recipe(SMALL), tmp_path, "small cpt", 3)
     assert score.as_row()["exact"] == 0.25 and score.seed == 3 and read_score(tmp_path) == score
     assert measured(parse_recipe(SMALL), tmp_path, "another name", 3) == score and len(asked) == 1
+
+
+def test_a_model_that_learned_to_reason_has_not_forgotten_it_after_the_next_stage():
+    recipe = parse_recipe(SMALL + "reasoning: true\n")
+    row = TrainingRow(stage="rl", domain="mcp", source=Source.OBSERVED, messages=())
+    run = Run(recipe, "rl", Path("out"), 0, None, None, [row], [], None, None)
+    before = TrainedNote(domains=("terminal",), context=512, prompts=None, reasons=True)
+    assert noted(run, before).reasons and noted(run, before).domains == ("mcp", "terminal")
+    assert not noted(run, None).reasons
+    assert noted(replace(run, stage="sft"), None).reasons
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):

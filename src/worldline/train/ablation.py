@@ -13,7 +13,7 @@ from worldline.data.rows import Stage
 from worldline.errors import ConfigError, boundary, require_extra
 from worldline.models.trained import write_note
 from worldline.train.evaluation import Score, held_out_suite, measured, read_score
-from worldline.train.guarding import Watch
+from worldline.train.guarding import COMPLETE, Watch
 from worldline.train.material import check_set
 from worldline.train.pretrained import load_model, load_tokenizer, save_model
 from worldline.train.recipe import ASIDE, Recipe, same_run
@@ -128,7 +128,7 @@ def summed(scores: Sequence[Score]) -> list[AblationRow]:
         rows.append(
             AblationRow(
                 cell=cell,
-                seeds=tuple(score.seed for score in mine if score.seed is not None),
+                seeds=tuple(score.seed for score in mine),
                 n=len(trials),
                 exact=_mean([float(exact) for _, exact in trials]) or 0.0,
                 exact_ci=rate_interval(trials, seed=0),
@@ -155,7 +155,7 @@ def read_ablation(out: Path) -> tuple[JsonDict, list[AblationRow]]:
     scores = []
     for cell in CELLS:
         folders = sorted(out.glob(f"seed-*/{cell.folder}"), key=lambda path: (len(str(path)), path))
-        scores += [score for score in map(read_score, folders) if score is not None and score.trials]
+        scores += [score for score in map(read_score, folders) if score is not None]
     if not scores:
         raise ConfigError(f"nothing of {out} is measured yet", hint="wait for the first row of worldline train all")
     return recipe, summed(scores)
@@ -184,14 +184,14 @@ def _trained(recipe: Recipe, cell: Cell, out: Path, seed: int, watch: Watch | No
 
 def _base(recipe: Recipe, folder: Path, seed: int) -> None:
     """Write the starting model as a folder, so that it is measured as all others are."""
-    if (folder / "complete").is_file():
+    if (folder / COMPLETE).is_file():
         return
     tokenizer = load_tokenizer(recipe)
     if recipe.threads is not None:
         require_extra("torch", "train").set_num_threads(recipe.threads)
     save_model(load_model(recipe, tokenizer, None, seed), tokenizer, folder / MODEL)
     write_note(recipe.note((recipe.evaluation.domain,)), folder / MODEL)
-    write_text(folder / "complete", "")
+    write_text(folder / COMPLETE, "")
 
 
 def _claim(recipe: Recipe, out: Path) -> None:

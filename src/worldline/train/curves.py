@@ -6,18 +6,17 @@ where there are several runs, the points hold the lowest and the highest of them
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from worldline.data.rows import Stage
-from worldline.errors import ConfigError, boundary
+from worldline.errors import ConfigError
 from worldline.train.guarding import CURVE, GREEDY, read_curve
 from worldline.train.measuring import ERROR, RISE
 from worldline.train.rewards.rubric import DIMENSIONS
-from worldline.train.runs import RECIPE
+from worldline.train.runs import RECIPE, read_record
 from worldline.types import Frozen, JsonDict
 
 __all__ = ["Curves", "Panel", "Point", "Series", "read_curves"]
@@ -91,13 +90,13 @@ def read_curves(folders: Sequence[Path]) -> Curves:
 
 
 def _recipe(folder: Path) -> JsonDict:
-    path = folder / RECIPE
-    if not path.is_file():
+    if not (folder / RECIPE).is_file():
         raise ConfigError(f"{folder} holds no run", hint="give a folder that was the --out of worldline train")
-    with boundary(ConfigError, f"reading {path}", OSError, ValueError):
-        record: JsonDict = json.loads(path.read_text(encoding="utf-8"))
+    record = read_record(folder)
     if not {"stage", "name", "seed"} <= set(record):
-        raise ConfigError(f"{path} is not that of a run")
+        raise ConfigError(
+            f"{folder / RECIPE} is not that of a run", hint="give a folder that was the --out of worldline train"
+        )
     return record
 
 

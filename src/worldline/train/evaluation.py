@@ -37,10 +37,10 @@ class Score(Frozen):
 
     cell: str
     """Name of the model: in an ablation its row of the table."""
-    seed: int | None = None
+    seed: int
     figures: JsonDict
-    trials: tuple[tuple[str, bool], ...] = ()
-    """Cluster of each turn, and whether it was exact; empty where that was not kept."""
+    trials: tuple[tuple[str, bool], ...]
+    """Cluster of each turn, and whether it was exact."""
 
     def as_row(self) -> JsonDict:
         """Return the figures with their name, for tables."""
@@ -122,7 +122,7 @@ def measured(recipe: Recipe, folder: Path, name: str, seed: int, suite: Suite | 
         StorageError: The score cannot be written.
     """
     found = read_score(folder)
-    if found is not None and found.trials:
+    if found is not None:
         return found
     row, turns = evaluate_folder(folder / MODEL, recipe, suite=suite)
     trials = tuple((turn.cluster, turn.exact) for turn in turns)

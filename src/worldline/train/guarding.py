@@ -33,7 +33,7 @@ GREEDY = "eval_greedy_"
 """Begins the names of figures of answers to held-out turns, asked greedily as `worldline bench real` asks. RL's other
 `eval_*` are of answers that are drawn."""
 COMPLETE = "complete"
-"""A file that is written last into a checkpoint: without it, the checkpoint was interrupted."""
+"""A file that is written last into a checkpoint, or the like: without it, the writing was interrupted."""
 
 
 class NotFiniteError(ModelError):

@@ -45,7 +45,7 @@ def stage_rows(recipe: Recipe, stage: Stage, seed: int | None = None, *, mask: b
     found = list(observed_only(rows, allow=recipe.data.allow_simulated, where=where))
     wrong = next((row for row in found if row.stage != stage), None)
     if wrong is not None:
-        raise ConfigError(f"{where} holds rows of {wrong.stage}, not of {stage}")
+        raise _other_stage(where, wrong, stage)
     if not found:
         raise ConfigError(f"{where} gives no row of {stage}", hint="worldline data build reports why")
     return found
@@ -66,7 +66,7 @@ def check_set(recipe: Recipe, stage: Stage, *, mask: bool | None = None) -> None
         raise ConfigError(f"{named} was built with its mask", hint="take out cpt.set, to have sets built")
     first = next(read_rows(named), None)
     if first is not None and first.stage != stage:
-        raise ConfigError(f"{named} holds rows of {first.stage}, not of {stage}")
+        raise _other_stage(str(named), first, stage)
     report = read_report(named) if (named / REPORT).is_file() else {}
     asked, wanted = report.get("prompts"), prompts_mark(recipe.data.prompts)
     if "prompts" in report and asked != wanted:
@@ -74,6 +74,11 @@ def check_set(recipe: Recipe, stage: Stage, *, mask: bool | None = None) -> None
             f"{named} was built with {_told(asked)}, and the recipe asks by {_told(wanted)}",
             hint="give the set's prompts as data.prompts: what is trained is measured by them, and says so",
         )
+
+
+def _other_stage(where: str, row: TrainingRow, stage: Stage) -> ConfigError:
+    message = f"{where} holds rows of {row.stage}, not of {stage}"
+    return ConfigError(message, hint=f"give {stage}.set what `worldline data build {stage}` made")
 
 
 def _told(prompts: str | None) -> str:
@@ -97,19 +102,9 @@ def texts(recipe: Recipe) -> Iterator[str]:
 def held_out_rows(recipe: Recipe, stage: Stage) -> list[TrainingRow]:
     """Return rows of the evaluation's split, laid out as the stage's, all families and nothing masked."""
     how = recipe.evaluation
+    everything = recipe.data.model_copy(update={"pool": "all", "transitions": 0.0, "against": ()})
     held_out = read_trajectories(recording_path(how.domain, how.split))
-    options = DataOptions(
-        stage=stage,
-        seed=recipe.seed,
-        pool="all",
-        mask=False,
-        state_change=recipe.data.state_change,
-        prompts=recipe.data.prompts,
-        asked=recipe.data.asked,
-        turns_per_trajectory=recipe.data.turns_per_trajectory,
-        notes_share=how.notes_share,
-    )
-    rows = build_rows(held_out, options, BuildReport(), checks=rules_by_turn if stage == "rl" else None)
+    rows = _built(held_out, recipe.model_copy(update={"data": everything}), stage, recipe.seed, False)
     return list(itertools.islice(rows, how.rows))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -182,8 +183,6 @@ def save_model(model: Any, tokenizer: Any, folder: Path, *, reasoning: bool = Fa
         folder.mkdir(parents=True, exist_ok=True)
         whole = model
         if hasattr(model, "merge_and_unload"):
-            import copy
-
             model.save_pretrained(str(folder / "adapter"))
             whole = copy.deepcopy(model).merge_and_unload()
         whole.save_pretrained(str(folder))

@@ -378,7 +378,7 @@ def _located(recipe: Recipe, folder: Path) -> Recipe:
 
     changed: dict[str, Any] = {}
     for name in ("cpt", "sft", "rl"):
-        stage: StageRecipe | None = getattr(recipe, name)
+        stage: AnyStageRecipe | None = getattr(recipe, name)
         if stage is not None and stage.set is not None:
             changed[name] = stage.model_copy(update={"set": placed(stage.set)})
     if recipe.model.start is not None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from worldline.data.rows import Stage, TrainingRow
 from worldline.errors import ConfigError, boundary, require_extra
-from worldline.models.trained import read_note, write_note
+from worldline.models.trained import TrainedNote, read_note, write_note
 from worldline.train.guarding import GREEDY, NotFiniteError, Watch, last_checkpoint, read_curve
 from worldline.train.pretrained import HuggingFaceTokens, load_model, load_tokenizer, save_model, with_lora
 from worldline.train.recipe import Recipe
@@ -25,7 +25,7 @@ from worldline.train.runs import MODEL, RECIPE, RESULT, StageResult, claimed, re
 from worldline.types import JsonDict
 from worldline.writing import write_json
 
-__all__ = ["Run", "run_stage"]
+__all__ = ["Run", "noted", "run_stage"]
 
 _LIBRARIES = ("torch", "transformers", "accelerate")
 _CHECKPOINTS, _LAST_GOOD, _MEASURED = "checkpoints", "last-good", "measured"
@@ -82,7 +82,7 @@ class Run:
 
     @property
     def reasons(self) -> bool:
-        """Whether the model learns to reason."""
+        """Whether the model learns to reason in this stage."""
         return self.stage == "sft" and self.recipe.reasoning
 
     @property
@@ -190,11 +190,15 @@ def run_stage(
         # who asks the model later fits prompts to what it was trained with
         tokenizer.model_max_length = recipe.context
         save_model(model, tokenizer, out / MODEL, reasoning=run.reasons)
-        before = read_note(start) if start is not None else None
-        domains = {row.domain for row in learned}.union(before.domains if before is not None else ())
-        write_note(recipe.note(domains, reasons=run.reasons), out / MODEL)
+        write_note(noted(run, read_note(start) if start is not None else None), out / MODEL)
         write_json(out / RESULT, result.model_dump(mode="json"))
     return result
+
+
+def noted(run: Run, before: TrainedNote | None) -> TrainedNote:
+    """Return what a run's model says of its training; what it had learned before this stage, it still knows."""
+    domains = {row.domain for row in run.rows}.union(before.domains if before is not None else ())
+    return run.recipe.note(domains, reasons=run.reasons or (before is not None and before.reasons))
 
 
 def _check_trackers(names: Sequence[str]) -> None:
