@@ -11,7 +11,7 @@ import pytest
 from worldline.kernels.shell import ShellKernel
 from worldline.types import Action, Observation, Turn, WorldSpec
 
-PACKAGES = ["curl", "procps", "python3"]
+PACKAGES = ["curl", "jq", "procps", "python3"]
 
 RUNAWAYS = [
     ":(){ :|:& };:",
@@ -38,6 +38,7 @@ RUNAWAYS = [
     "awk 'BEGIN { while (1) ; }'",
     "sed ':a;ba' <<< x",
     "tail -f f0",
+    "jq -n 'def f: f; f'",
     "python3 -c 'while True: pass'",
     "python3 -c 'x = [0] * 10**10'",
     "exec 3<>/dev/tcp/127.0.0.1/22; cat <&3",
@@ -57,7 +58,7 @@ def test_runaway_is_survived_and_never_computed(command: str) -> None:
     subject = kernel(files={"/home/user/f0": "here\n"})
     begin = time.process_time()
     proposal = subject.propose(act(command))
-    assert time.process_time() - begin < 5
+    assert time.process_time() - begin < 8
     assert not proposal.known, proposal.observation.text[:200]
     assert not proposal.ended
     subject.reject()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,7 +23,9 @@ from worldline.kernels.shell.limits import Limits, run_limited
 __all__ = ["Answer", "run_native"]
 
 _INPUT = "/.worldline-input"
-_LIMITS = Limits()
+_WALLS = (4.0, 25.0)
+"""Seconds of wall clock time after which a command is stopped, and those of a second try where it had hardly run: only
+such a stop reaches into a command of the library, and few that never end are worth the longer wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Answer:
     """Files that are new or changed, by absolute path, in the working directory and beside the given files."""
     used: float = 0.0
     """Seconds of processor time that it took."""
+    waited: float = 0.0
+    """Seconds of wall clock time."""
 
 
 def run_native(
@@ -58,22 +63,31 @@ def run_native(
         env: Variables it sees beside the library's own.
         directories: Directories that are there, beside those of the files.
     """
-    worker, shell = _worker(os.getpid())
-    work = worker.submit(_run, shell, list(argv), stdin, dict(files), list(directories), cwd, dict(env or {}))
-    answer = work.result()
+    worker = _worker(os.getpid())
+    for wall in _WALLS:
+        limits = Limits(wall=wall)
+        work = worker.submit(_run, limits, list(argv), stdin, dict(files), list(directories), cwd, dict(env or {}))
+        answer = work.result()
+        if answer.error is None or answer.used > limits.seconds or answer.waited < wall:
+            break
     charge(answer.used)
     return answer
 
 
 @cache
-def _worker(process: int) -> tuple[ThreadPoolExecutor, Bash]:
-    """The thread and its shell; a forked process must not wait for its parent's thread, so it gets its own."""
-    worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="worldline-native")
-    return worker, worker.submit(Bash, timeout_seconds=_LIMITS.wall).result()
+def _worker(process: int) -> ThreadPoolExecutor:
+    """The thread; a forked process must not wait for its parent's, so it gets its own."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="worldline-native")
+
+
+@cache
+def _shell(process: int, wall: float) -> Bash:
+    """The thread's shell, which gives up after so many seconds."""
+    return Bash(timeout_seconds=wall)
 
 
 def _run(
-    shell: Bash,
+    limits: Limits,
     argv: list[str],
     stdin: bytes | None,
     files: dict[str, bytes],
@@ -81,6 +95,7 @@ def _run(
     cwd: str,
     env: dict[str, str],
 ) -> Answer:
+    shell = _shell(os.getpid(), limits.wall)
     vfs = shell.fs()
     places = {cwd, *directories, *(posixpath.dirname(path) for path in files)}
     for place in sorted(places):
@@ -93,7 +108,9 @@ def _run(
     script = f"cd {shlex.quote(cwd)}; {variables} {shlex.join(argv)} < {_INPUT}"
     written: dict[str, bytes] = {}
     try:
-        ran = run_limited(shell, script, _LIMITS)
+        begin = time.monotonic()
+        ran = run_limited(shell, script, limits)
+        waited = time.monotonic() - begin
     except BashError as error:
         return Answer(b"", "", 2, str(error))
     finally:
@@ -101,7 +118,7 @@ def _run(
             _clear(vfs, place, files, written)
     result = ran.result
     why = "cut off" if result.stdout_truncated or result.stderr_truncated else ran.error
-    return Answer(result.stdout_bytes, result.stderr, result.exit_code, why, written, ran.used)
+    return Answer(result.stdout_bytes, result.stderr, result.exit_code, why, written, ran.used, waited)
 
 
 def _clear(vfs: FileSystem, place: str, files: Mapping[str, bytes], written: dict[str, bytes]) -> None:
