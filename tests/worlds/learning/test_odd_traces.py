@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from worldline.types import Action, Observation, Source, Trajectory, Turn, WorldSpec
 from worldline.worlds import dump_world, parse_world
 from worldline.worlds.learning import learn_world
-from worldline.worlds.learning.explaining import _fillings, _skeleton
+from worldline.worlds.learning.quoting import fillings, skeleton
 
 
 def traces_of(answers: list[tuple[dict[str, Any], str]]) -> list[Trajectory]:
@@ -49,9 +49,9 @@ def test_a_text_that_does_not_fit_is_told_quickly() -> None:
     odd = " ".join(f"w{n} v{n}x{n}" for n in range(60))
     started = time.process_time()
     learn_world(traces_of([({"a": number}, text) for number, text in enumerate([*texts, odd])]))
-    pieces = _skeleton(texts)
+    pieces = skeleton(texts)
     assert pieces is not None
-    assert _fillings(odd, pieces) is None
+    assert fillings(odd, pieces) is None
     assert time.process_time() - started < 30
 
 
@@ -68,7 +68,7 @@ def test_slots_are_filled_as_by_a_pattern(text: str, literals: list[str], first:
     pieces = pieces if last or not literals else pieces[:-1]
     pattern = re.compile("".join("(.*?)" if piece is None else re.escape(piece) for piece in pieces), re.DOTALL)
     match = pattern.fullmatch(text)
-    assert _fillings(text, pieces) == (list(match.groups()) if match else None)
+    assert fillings(text, pieces) == (list(match.groups()) if match else None)
 
 
 def test_json_keeps_its_form() -> None:

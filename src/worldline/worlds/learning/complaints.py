@@ -37,6 +37,8 @@ class Complaints:
     """Arguments that it takes although the schema does not allow them, by tool."""
     about: frozenset[tuple[int, int]] = frozenset()
     """The calls, by session and position, that it refused so: they tell nothing of what the tools do."""
+    odd: frozenset[tuple[int, int]] = frozenset()
+    """The calls that a schema does not allow, and that were not refused so."""
 
 
 def guessed_messages(tools: Iterable[ToolSpec]) -> MessageSpec:
@@ -76,7 +78,10 @@ def find_complaints(calls: Sequence[TracedCall], tools: Sequence[ToolSpec]) -> C
     # A wording that never came true is still the best there is, if no call shows another one.
     checks = len(refused) >= _HALF * len(wrong) if wrong else bool(messages.dialect)
     about = {(call.session, call.position) for call in [*refused, *(stray if told is not None else ())]}
-    return Complaints(messages, checks, taken if checks else None, frozenset(about) if checks else frozenset())
+    if not checks:
+        return Complaints(messages)
+    odd = {(call.session, call.position) for call in calls if _found(call, declared)} - about
+    return Complaints(messages, True, taken, frozenset(about), frozenset(odd))
 
 
 def _found(call: TracedCall, declared: Mapping[str, ToolSpec]) -> list[Violation]:

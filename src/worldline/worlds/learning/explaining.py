@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from worldline.types import canonical_json
 from worldline.worlds.learning.columns import MISSING, UNKNOWN, Column, Scope, is_number, known
 from worldline.worlds.learning.guards import Condition, conditions, find_condition, indicators
 from worldline.worlds.learning.numeric import find_number
+from worldline.worlds.learning.quoting import fillings, quoting, skeleton
 
 __all__ = ["Explained", "Explainer"]
 
@@ -23,6 +23,8 @@ _ROOM = 400
 """Records of a list that are looked at."""
 _MISFITS = 0.03
 """Share of the examples that a template may get wrong, as real traces are not without faults."""
+_MAPPED = 0.8
+"""Share of the lists that must be as long as another one to be made from it item by item."""
 _PLAIN_COST = 6
 """How far-fetched a condition may be that decides between two fields."""
 _LEAST_SHARE = 0.3
@@ -67,7 +69,7 @@ class Explainer:
         texts = list(targets.values())
         if len(set(texts)) == 1:
             return Explained(literal(texts[0]), len(texts))
-        return self._slotted(targets, self.scope, good)
+        return self._slotted(targets, self.scope, good) or self._quoting(targets, self.scope)
 
     def value(self, targets: Targets) -> Explained | None:
         """Explain answers that are data."""
@@ -251,19 +253,23 @@ class Explainer:
         return Explained(explained.template, min(explained.told, len(counted)))
 
     def _list(self, targets: Targets, scope: Scope, hint: str) -> Explained | None:
-        return self._mapped(targets, scope, hint) or self._appended(targets, scope, hint)
+        for find in (self._mapped, self._appended):
+            if (found := find(targets, scope, hint)) is not None:
+                return found
+        return self._mapped(targets, scope, hint, _MAPPED)
 
-    def _mapped(self, targets: Targets, scope: Scope, hint: str) -> Explained | None:
-        """A list that has one item for each of another list."""
+    def _mapped(self, targets: Targets, scope: Scope, hint: str, share: float = 1) -> Explained | None:
+        """A list that has one item for each of another list, in such a share of the examples at least."""
         for column in sorted(scope.columns, key=lambda c: (c.last != hint, c.depth)):
             if not column.all_are(list):
                 continue
             counted = {n: v for n, v in targets.items() if isinstance(column.values[n], list)}
             if len(counted) < max(1, _LEAST_SHARE * len(targets)):
                 continue
-            if not any(counted.values()) or any(len(v) != len(column.values[n]) for n, v in counted.items()):
+            alike = {n: v for n, v in counted.items() if len(v) == len(column.values[n])}
+            if not any(counted.values()) or len(alike) < share * len(counted):
                 continue
-            explained = self._mapped_over(column, counted, scope, hint)
+            explained = self._mapped_over(column, alike, scope, hint)
             if explained is not None:
                 return explained
         return None
@@ -323,7 +329,8 @@ class Explainer:
             if isinstance(explained.template, dict):
                 for field in explained.template:
                     special += [c for c in scope.columns if c.text == f"{name}.{field}" and c.all_are(int, float)]
-            condition = find_condition(scope, _of_numbers(special, conditions(scope, special)), list(present), without)
+            candidates = [*_of_given(explained.template, column, scope), *conditions(scope, special)]
+            condition = find_condition(scope, _of_numbers(special, candidates), list(present), without)
             if condition is None:
                 scope.forget(name)
                 return None
@@ -335,7 +342,12 @@ class Explainer:
         texts = list(targets.values())
         if len(set(texts)) == 1:
             return Explained(literal(texts[0]), len(texts))
-        return self._worked_out(targets, scope) or self._slotted(targets, scope)
+        return self._worked_out(targets, scope) or self._slotted(targets, scope) or self._quoting(targets, scope)
+
+    def _quoting(self, targets: Mapping[int, str], scope: Scope) -> Explained | None:
+        """A text that quotes arguments, whatever parts of them all calls have in common."""
+        found = quoting(targets, scope.columns, lambda texts: self._slot(texts, scope))
+        return Explained(*found) if found is not None else None
 
     def _worked_out(self, targets: Mapping[int, str], scope: Scope) -> Explained | None:
         """The value of an arithmetic expression among the arguments, as programs print it."""
@@ -351,10 +363,10 @@ class Explainer:
         return None
 
     def _slotted(self, targets: Mapping[int, str], scope: Scope, good: Sequence[int] = ()) -> Explained | None:
-        pieces = _skeleton(list(targets.values()))
+        pieces = skeleton(list(targets.values()))
         if pieces is None:
             return None
-        found = {n: _fillings(text, pieces) for n, text in targets.items()}
+        found = {n: fillings(text, pieces) for n, text in targets.items()}
         if not all(filled is not None for filled in found.values()):
             return None
         empty = [place for place, piece in enumerate(pieces, 1) if piece is None]
@@ -427,6 +439,18 @@ def _counted(told: Sequence[str | int]) -> str | None:
     return f"{{{{ {canonical_json(heads.pop())} ~ ({numbers[0]} + made) }}}}"
 
 
+def _of_given(template: Any, column: Column, scope: Scope) -> Iterator[Condition]:
+    """Conditions that an item is added because it was given, or given and not there yet."""
+    given = next((c for c in scope.columns if template == f"{{{{ {c.text} }}}}" and c.text.startswith("args.")), None)
+    if given is None:
+        return
+    pairs = list(zip(given.values, column.values, strict=True))
+    there = tuple(known(value) for value, _ in pairs)
+    fresh = tuple(known(value) and isinstance(items, list) and value not in items for value, items in pairs)
+    yield Condition(f"{given.text} is defined", there, 0)
+    yield Condition(f"{given.text} is defined and not ({given.text} in {column.text})", fresh, 1)
+
+
 def _of_numbers(special: Sequence[Column], others: Sequence[Condition]) -> list[Condition]:
     """Conditions that an item is added because its number is not, or more than, nothing; then all others."""
     made = []
@@ -468,58 +492,6 @@ def _printed(text: Any, form: str) -> str | None:
         return str(int(value)) if math.isfinite(value) and value == int(value) else None
     digits = re.search(r"round\((\d)\)", form)
     return str(round(value, int(digits[1]))) if digits else str(value)
-
-
-def _skeleton(texts: Sequence[str]) -> list[str | None] | None:
-    """What texts have in common, None for each stretch in which they differ; None where they have hardly anything."""
-    words = [re.findall(r"\w+|\W", text) for text in texts[:40]]
-    common = words[0]
-    for other in words[1:]:
-        matcher = difflib.SequenceMatcher(None, common, other, autojunk=False)
-        common = [word for block in matcher.get_matching_blocks() for word in common[block.a : block.a + block.size]]
-    if sum(map(len, common)) < 3:
-        return None
-    gaps = [False] * (len(common) + 1)
-    for other in words:
-        place = 0
-        for number, word in enumerate(common):
-            found = other.index(word, place)
-            gaps[number] |= found > place
-            place = found + 1
-        gaps[-1] |= place < len(other)
-    pieces: list[str | None] = []
-    for number, word in enumerate([*common, ""]):
-        if gaps[number]:
-            pieces.append(None)
-        if pieces and pieces[-1] is not None:
-            pieces[-1] += word
-        elif word:
-            pieces.append(word)
-    return pieces
-
-
-def _fillings(text: str, pieces: Sequence[str | None]) -> list[str] | None:
-    """What stands in the slots of a text, each as short as can be from the left; None where the pieces do not fit it.
-
-    Takes time that grows with the text alone: every piece is looked for once, behind the one before it.
-    """
-    place, found = 0, list[str]()
-    for number, piece in enumerate(pieces):
-        if piece is None:
-            continue
-        behind_slot, last = number > 0 and pieces[number - 1] is None, number == len(pieces) - 1
-        if last:
-            at = max(place, len(text) - len(piece)) if behind_slot else place
-        else:
-            at = text.find(piece, place) if behind_slot else place
-        if at < 0 or not text.startswith(piece, at):
-            return None
-        if behind_slot:
-            found.append(text[place:at])
-        place = at + len(piece)
-    if pieces and pieces[-1] is None:
-        return [*found, text[place:]]
-    return found if place == len(text) else None
 
 
 def _words(template: Any) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from worldline.domains.tools.collections import CaseSpec, CollectionsSpec, SupportSpec, ToolRule
 from worldline.kernels.tools.collections.seen import words_in, words_of_answer
-from worldline.kernels.tools.collections.server import CollectionServer
+from worldline.kernels.tools.collections.server import CollectionServer, answer_value
 from worldline.kernels.tools.collections.stores import StoreView
 from worldline.types import Demonstration, Observation, ToolSpec, Trajectory, Turn, WorldSpec
 from worldline.worlds.learning.borrowing import borrow
@@ -41,7 +41,7 @@ def learn_collections(trajectories: Iterable[Trajectory], tools: Sequence[ToolSp
     told = traced(trajectories)
     complaints = find_complaints([call for session in told for call in session], tools)
     sessions = [[call for call in session if (call.session, call.position) not in complaints.about] for session in told]
-    spec = _learned(sessions)
+    spec = _learned(sessions, complaints.odd)
     if not complaints.checks:
         return spec
     rules = dict(spec.tools)
@@ -50,9 +50,9 @@ def learn_collections(trajectories: Iterable[Trajectory], tools: Sequence[ToolSp
     return spec.model_copy(update={"messages": complaints.messages, "check_arguments": True, "tools": rules})
 
 
-def _learned(sessions: Sequence[Sequence[TracedCall]]) -> CollectionsSpec:
+def _learned(sessions: Sequence[Sequence[TracedCall]], odd: frozenset[tuple[int, int]]) -> CollectionsSpec:
     reading, spec = read_traces(sessions)
-    examples = _examples(sessions, spec)
+    examples = _examples(sessions, spec, odd)
     keys = {name: store.key for name, store in spec.stores.items()}
     rules = dict(spec.tools)
     lessons = {
@@ -144,23 +144,28 @@ def _replaced(spec: CollectionsSpec, rules: dict[str, ToolRule], reading: Readin
     return spec.model_copy(update={"tools": rules, "reads": reading.recorded(rules)})
 
 
-def _examples(sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec) -> dict[str, list[Example]]:
+def _examples(
+    sessions: Sequence[Sequence[TracedCall]], spec: CollectionsSpec, odd: frozenset[tuple[int, int]]
+) -> dict[str, list[Example]]:
     """Let a world without rules follow the traces, and note what it knew before each call."""
     found: dict[str, list[Example]] = defaultdict(list)
     many = len({call.family for session in sessions for call in session}) >= _MANY_TASKS
     start = CollectionServer(spec)
     elsewhere = _places(sessions, many)
     for session in sessions:
-        server, here = start.fork(), set[str]()
+        server, here, last = start.fork(), set[str](), dict[str, Any]()
         for call in session:
             names: dict[str, Any] = {name: StoreView(store) for name, store in server.state.stores.items()}
             made = server.state.made.get(call.tool, 0)
             group = _group(call, many)
             seen = SeenBefore(frozenset(here), elsewhere, group)
             names.update(args=call.arguments, made=made, seen=seen, now=spec.now)
-            found[call.tool].append(Example(call, names, group))
+            names["last"] = last.get(call.tool, {})
+            found[call.tool].append(Example(call, names, group, (call.session, call.position) in odd))
             server.observe(call.tool, call.arguments, _observation(call))
             here |= _words(call)
+            if not call.error:
+                last[call.tool] = answer_value(call.text)
     return found
 
 

@@ -16,6 +16,8 @@ _MAX_TERMS = 40
 _MAX_PRODUCTS = 700
 _DEPTH = 3
 _SIGNS: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_STEP = 3
+"""What a count may be off by: the calls before, and this one."""
 _TRIED = 12
 """How many first terms of a sum are followed up."""
 
@@ -29,8 +31,9 @@ def find_number(targets: Sequence[Any], columns: Sequence[Column], least: int = 
         least: In how many examples it must be told, with at least two different values.
 
     Returns:
-        A copy, a product with a constant or with another column, a difference or sum of two, that times a third, or a
-        sum of up to three products; the shortest first. None where nothing gives all the targets.
+        A copy, a product with a constant or with another column, a count and a step, a difference or sum of two or
+        the larger one, a difference times a third, or a sum of up to three products; the shortest first. None where
+        nothing gives all the targets.
     """
     terms = _distinct(columns)[:_MAX_TERMS]
     for candidate in _simple(targets, terms):
@@ -61,6 +64,7 @@ def _simple(targets: Sequence[Any], terms: Sequence[Column]) -> Iterator[Column]
     yield from terms
     for a in terms:
         yield from _scaled(a, targets)
+        yield from _counted_on(a, targets)
     for a, b in itertools.permutations(terms, 2):
         difference = _combined(a, b, "-")
         yield difference
@@ -68,6 +72,7 @@ def _simple(targets: Sequence[Any], terms: Sequence[Column]) -> Iterator[Column]
         if a.text < b.text:
             yield _combined(a, b, "+")
             yield _combined(a, b, "*")
+            yield _larger(a, b)
     for a, b in itertools.permutations(terms, 2):
         row = next((n for n, t in enumerate(targets) if is_number(t) and t and _both(a, b, n)), None)
         if row is None:
@@ -92,6 +97,27 @@ def _scaled(column: Column, targets: Sequence[Any]) -> Iterator[Column]:
                 values = [factor * v if is_number(v) else v for v in column.values]
                 yield Column(f"({factor} * {column.text})", values, column.depth + 1)
             return
+
+
+def _counted_on(column: Column, targets: Sequence[Any]) -> Iterator[Column]:
+    """A count of what was before, and a step."""
+    if not (column.text == "made" or column.text.startswith("last.") or column.text.endswith("| length)")):
+        return
+    for target, value in zip(targets, column.values, strict=True):
+        if is_number(target) and is_number(value):
+            step = target - value
+            if type(step) is int and 0 < abs(step) <= _STEP:
+                values = [v + step if is_number(v) else v for v in column.values]
+                yield Column(f"({column.text} {'+' if step > 0 else '-'} {abs(step)})", values, column.depth + 1)
+            return
+
+
+def _larger(a: Column, b: Column) -> Column:
+    values = [
+        max(x, y) if is_number(x) and is_number(y) else (x if not is_number(x) else y)
+        for x, y in zip(a.values, b.values, strict=True)
+    ]
+    return Column(f"([{a.text}, {b.text}] | max)", values, max(a.depth, b.depth) + 1)
 
 
 def _constant(ratio: Fraction) -> int | float | None:

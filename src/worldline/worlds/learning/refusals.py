@@ -16,7 +16,7 @@ from worldline.worlds.learning.guards import Condition, conditions, find_conditi
 from worldline.worlds.learning.traces import TracedCall
 from worldline.worlds.learning.wording import related, shortages
 
-__all__ = ["ENOUGH", "Example", "Refusal", "by_wording", "find_refusal", "in_order"]
+__all__ = ["ENOUGH", "Example", "Refusal", "by_wording", "find_refusal", "in_order", "wording"]
 
 _LEAST = 2
 """Calls a rule must rest on."""
@@ -35,6 +35,8 @@ class Example:
     names: Mapping[str, Any]
     group: str = ""
     """Its task, or its session where there are few tasks."""
+    odd: bool = False
+    """It went against the tool's schema and was not refused for it: what it was answered is no example to go by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,12 @@ def by_wording(examples: Sequence[Example]) -> list[list[int]]:
     groups: dict[str, list[int]] = defaultdict(list)
     for number, example in enumerate(examples):
         if example.call.error:
-            groups[_wording(example.call)].append(number)
+            groups[wording(example.call)].append(number)
     return list(groups.values())
 
 
-def _wording(call: TracedCall) -> str:
+def wording(call: TracedCall) -> str:
+    """Return the words of an answer, with what the call gave, numbers, ids and quoted texts left out."""
     given = sorted(set(_scalars(call.arguments)), key=len, reverse=True)
     text = call.text
     for value in given:

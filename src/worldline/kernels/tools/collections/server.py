@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -34,16 +35,16 @@ from worldline.kernels.tools.collections.state import State, read_key
 from worldline.kernels.tools.collections.stores import Key, StoreView, as_key
 from worldline.types import JsonDict, Observation, ToolSpec, WorldSpec
 
-__all__ = ["CollectionServer", "collection_server", "style_text"]
+__all__ = ["CollectionServer", "answer_value", "collection_server", "style_text"]
 
-_VERSION = 3
+_VERSION = 4
 _DESCRIBED = 20
 """Records of a store that a description shows."""
 _STRONG = 8
 """Traces that a learned rule must have reproduced to count as well supported."""
 _OWN_NAMES = frozenset(
     {"args", "now", "item", "items", "record", "records", "before", "total", "answer", "tool", "key"}
-    | {"made", "seen", "stdout", "stderr", "exit_code"}
+    | {"made", "last", "seen", "stdout", "stderr", "exit_code"}
 )
 """Names that templates may use beside stores and what `let` names."""
 _MESSAGE_NAMES: Mapping[str, frozenset[str]] = {
@@ -94,6 +95,7 @@ class CollectionServer:
         self._tools = {tool.name: relaxed(tool, unchecked.get(tool.name, ())) for tool in tools}
         self._state = State.of(spec)
         self._latest: Mapping[str, _Latest] = {}
+        self._good: Mapping[str, str] = {}
         self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
         for tool, rule in spec.tools.items():
             _check_names(tool, rule, spec)
@@ -101,6 +103,7 @@ class CollectionServer:
         # Remembering every word of the session is only worth its while where an expression asks for it.
         self._remembers = any(_asks_for_seen(rule) for rule in spec.tools.values())
         self._declared_words = declared_words(spec) if self._remembers else frozenset()
+        self._recalling = frozenset(tool for tool, rule in spec.tools.items() if _asks_for_last(rule))
 
     def serves(self, tool: str) -> bool:
         """Whether there is a rule for the tool, or the world declares it."""
@@ -170,6 +173,8 @@ class CollectionServer:
     def _note(self, tool: str, arguments: Arguments, text: str, error: bool) -> None:
         """Remember an answer, and what was seen in it."""
         self._latest = {**self._latest, tool: _Latest(text, error, dict(arguments))}
+        if not error and tool in self._recalling:
+            self._good = {**self._good, tool: text}
         if self._remembers and not error:
             self._state = self._state.with_seen([*words_in(dict(arguments)), *words_of_answer(text)])
 
@@ -205,6 +210,7 @@ class CollectionServer:
         twin = object.__new__(CollectionServer)
         twin._spec, twin._tools, twin._state, twin._latest = self._spec, self._tools, self._state, self._latest
         twin._remembers, twin._declared_words = self._remembers, self._declared_words
+        twin._recalling, twin._good = self._recalling, self._good
         twin._machine = self._machine.fork() if self._machine is not None else None
         return twin
 
@@ -212,7 +218,13 @@ class CollectionServer:
         """Write down what changed since the start."""
         machine = self._machine.dump() if self._machine is not None else None
         latest = {tool: list(said) for tool, said in self._latest.items()}
-        return {"version": _VERSION, "state": self._state.dump(), "latest": latest, "machine": machine}
+        return {
+            "version": _VERSION,
+            "state": self._state.dump(),
+            "latest": latest,
+            "good": dict(self._good),
+            "machine": machine,
+        }
 
     def load(self, data: JsonDict) -> None:
         """Replace the state.
@@ -226,6 +238,7 @@ class CollectionServer:
             self._state = State.of(self._spec).loaded(data["state"])
             if self._machine is not None:
                 self._machine.load(data["machine"])
+            self._good = {str(tool): str(text) for tool, text in data["good"].items()}
             self._latest = {
                 str(tool): _Latest(str(text), bool(error), dict(arguments))
                 for tool, (text, error, arguments) in data["latest"].items()
@@ -257,6 +270,8 @@ class CollectionServer:
         made = self._state.made.get(tool, 0)
         seen = Seen(self._declared_words, self._state.seen)
         names.update(args=dict(arguments), now=self._state.now(self._spec), made=made, seen=seen)
+        if tool in self._recalling:
+            names["last"] = answer_value(self._good[tool]) if tool in self._good else {}
         return with_lets(names, rule.let)
 
     def _outcome(self, tool: str, arguments: Arguments, rule: ToolRule) -> Outcome:
@@ -481,6 +496,16 @@ class CollectionServer:
 
 def _asks_for_seen(rule: ToolRule) -> bool:
     return "seen" in rule.model_dump_json()
+
+
+def _asks_for_last(rule: ToolRule) -> bool:
+    return re.search(r"\blast\b", rule.model_dump_json(exclude={"otherwise"})) is not None
+
+
+def answer_value(text: str) -> Any:
+    """Return an answer as templates see it: data where it is JSON, else the text."""
+    value = as_json(text)
+    return value if isinstance(value, dict | list) else text
 
 
 def _doubtful(outcome: Outcome, doubt: str) -> Outcome:
