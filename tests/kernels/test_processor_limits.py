@@ -114,3 +114,13 @@ def test_what_others_computed_for_it_is_charged_through_all_watches():
         time.sleep(0.3)
     assert outer.fired and not inner.fired and outer.used >= 3.0
     charge(1.0)  # no one watches: nothing happens
+
+
+def test_a_forked_process_has_a_watchdog_of_its_own():
+    with Watch(9.0, lambda: None):
+        child = os.fork()
+        if child == 0:
+            with Watch(0.05, lambda: None) as watch:
+                work(0.4)
+            os._exit(0 if watch.fired else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
