@@ -1,6 +1,7 @@
 """Folders of runs, without PyTorch: whose they are, where they started, and what is read of them again."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from click.testing import CliRunner
 from worldline.cli import cli
 from worldline.data.rows import TrainingRow
 from worldline.errors import ConfigError, StorageError
+from worldline.memory import Memory
+from worldline.models.store import StoredModel
 from worldline.models.trained import TrainedNote
 from worldline.train import evaluation
 from worldline.train.evaluation import SCORE, Score, measured, read_score
@@ -142,6 +145,39 @@ def test_a_model_that_learned_to_reason_has_not_forgotten_it_after_the_next_stag
     assert noted(run, before).reasons and noted(run, before).domains == ("mcp", "terminal")
     assert not noted(run, None).reasons
     assert noted(replace(run, stage="sft"), None).reasons
+
+
+def test_the_weights_that_were_measured_are_freed_whatever_happens(tmp_path, monkeypatch):
+    closed = []
+
+    class Model:
+        name = "local"
+
+        def __init__(self, stored, threads):
+            self.stored = stored
+
+        async def aclose(self):
+            closed.append(self.stored)
+
+    def fails(*_, **__):
+        raise ConfigError("no")
+
+    stored = StoredModel(
+        name="x",
+        path=tmp_path,
+        format="huggingface",
+        size=1,
+        licence="MIT",
+        trained=parse_recipe(SMALL).note(["terminal"]),
+    )
+    monkeypatch.setattr(evaluation, "describe", lambda folder: stored)
+    monkeypatch.setattr(evaluation, "shipped_memory", lambda domain: Memory())
+    monkeypatch.setattr(evaluation, "LocalModel", Model)
+    for measure in (fails, lambda *_, **__: (["row"], {"model": ["turn"]})):
+        monkeypatch.setattr(evaluation, "measure", measure)
+        with suppress(ConfigError):
+            assert evaluation.evaluate_folder(tmp_path, parse_recipe(SMALL), suite=object()) == ("row", ["turn"])
+    assert closed == [stored, stored]
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
 from pathlib import Path
 
 from worldline.bench.metrics import BenchRow, TurnScore
@@ -15,7 +15,7 @@ from worldline.models.store import describe
 from worldline.recordings import path as recording_path
 from worldline.train.recipe import Recipe
 from worldline.train.runs import MODEL
-from worldline.types import Frozen, JsonDict, Trajectory
+from worldline.types import Frozen, JsonDict
 from worldline.writing import write_text
 
 __all__ = [
@@ -66,22 +66,13 @@ def held_out_suite(recipe: Recipe) -> Suite:
     return load_suite(how.domain, how.split).sampled(how.turns, recipe.seed)
 
 
-def evaluate_folder(
-    folder: Path,
-    recipe: Recipe,
-    *,
-    suite: Suite | None = None,
-    engine: str = "model",
-    on_done: Callable[[Trajectory], None] | None = None,
-) -> tuple[BenchRow, list[TurnScore]]:
+def evaluate_folder(folder: Path, recipe: Recipe, *, suite: Suite | None = None) -> tuple[BenchRow, list[TurnScore]]:
     """Measure a model folder, greedily decoded, and return its row of the fidelity table with the scored turns.
 
     Args:
         folder: A Hugging Face folder.
         recipe: Says which turns, by which prompts, and how long answers may be.
         suite: In place of :func:`held_out_suite`.
-        engine: `model` alone, or another engine with it.
-        on_done: Called with every finished trajectory.
 
     Raises:
         ConfigError: The folder cannot be loaded.
@@ -96,15 +87,17 @@ def evaluate_folder(
         stored = stored.model_copy(update={"trained": recipe.note((how.domain,))})
     model = LocalModel(stored, threads=recipe.threads)
     parts = EngineParts(model=model, memory=memory, prompts=recipe.data.prompts, sampling=sampling)
-    rows, scores = measure(
-        suite,
-        [engine],
-        memory=memory,
-        options=EngineOptions(seed=0, notes_share=how.notes_share),
-        parts=parts,
-        on_engine=None if on_done is None else lambda _: on_done,
-    )
-    return rows[0], scores[engine]
+    try:
+        rows, scores = measure(
+            suite,
+            ["model"],
+            memory=memory,
+            options=EngineOptions(seed=0, notes_share=how.notes_share),
+            parts=parts,
+        )
+    finally:
+        asyncio.run(model.aclose())  # training may go on in this process, and wants the memory
+    return rows[0], scores["model"]
 
 
 def measured(recipe: Recipe, folder: Path, name: str, seed: int, suite: Suite | None = None) -> Score:
