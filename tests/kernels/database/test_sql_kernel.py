@@ -260,6 +260,37 @@ def test_tables_of_an_open_world_are_learned_from_answers():
     assert total.known and total.observation.text == "s\n--\n70\n(1 row)"
 
 
+def test_what_a_session_made_and_took_away_is_surely_gone():
+    mine = kernel(complete=False)
+    for statement in ("BEGIN", "CREATE TABLE bins (id INTEGER)", "ROLLBACK", "ALTER TABLE shop RENAME TO store"):
+        assert settle(mine, statement).known
+    other = kernel(complete=False)
+    other.load(mine.dump())
+    for mind in (mine, other):
+        for name in ("bins", "SHOP"):
+            gone = mind.propose(sql(f"SELECT * FROM {name}"))
+            assert gone.known and gone.observation.text == f"Error: no such table: {name}"
+        assert not mind.propose(sql("SELECT * FROM shelves")).known
+
+
+@pytest.mark.parametrize(
+    "made", ["CREATE TABLE IF NOT EXISTS bins (id INTEGER)", "CREATE TEMP TABLE bins (id INTEGER)"]
+)
+def test_what_may_have_been_there_before_is_not_surely_gone(made):
+    mine = kernel(complete=False)
+    for statement in ("BEGIN", made, "ROLLBACK"):
+        settle(mine, statement)
+    assert not mine.propose(sql("SELECT * FROM bins")).known
+
+
+def test_a_missing_key_is_no_missing_table():
+    mine = kernel("duckdb", complete=False)
+    settle(mine, "CREATE TABLE parts (id INTEGER, owner INTEGER REFERENCES shop(id))")
+    refused = mine.propose(sql("INSERT INTO parts VALUES (1, 77)"))
+    assert refused.known and refused.observation.is_error and "77" in refused.observation.text
+    assert not mine.propose(sql("SELECT * FROM shelves")).known
+
+
 def test_a_write_that_went_otherwise_makes_its_table_unknown():
     mine = kernel()
     action = sql("INSERT INTO shop VALUES (2, 'bolt', 7)")

@@ -20,7 +20,12 @@ from worldline.types import Action, JsonDict, Observation, Turn, WorldSpec, cano
 __all__ = ["SqlKernel"]
 
 _COUNTERS = re.compile(r"\b(?:last_insert_rowid|changes|total_changes)\s*\(", re.I)
-_MISSING = re.compile(r"no such (?:table|view|index|trigger): (\w+)|does not exist|not found in FROM clause", re.I)
+_MISSING = re.compile(
+    r"no such (?:table|view|index|trigger): (?:main\.)?(\w+)|does not exist(?! in the referenced table)"
+    r"|not found in FROM clause",
+    re.I,
+)
+_PERHAPS = re.compile(r"\bif\s+not\s+exists\b", re.I)
 _PREPARING = re.compile(r"^Error: (?:near \"|no such column|no such function|ambiguous column name|incomplete input)")
 """Errors that do not depend on what a table holds."""
 _CATALOG = re.compile(r"\b(?:sqlite_(?:master|schema)|table_list|information_schema|pg_\w+|duckdb_\w+|show)\b", re.I)
@@ -45,6 +50,8 @@ class _Settled:
     """Answers observed of reads that could not be computed, by call; forgotten at the next write."""
     listed: frozenset[str] | None = None
     """Names of all tables as they were last listed, in a world that does not declare them all."""
+    made: frozenset[str] = frozenset()
+    """Names of tables and views, lower case, that the session made in such a world: what it took away again is gone."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +100,26 @@ class SqlKernel:
             return self._stand(action, seen[0], seen[1], Trace(), ["seen"], [])
         if self.state.engine == "duckdb" and tells_time(text) and not _writes(action):
             return self._stand(action, "", False, Trace(), ["duckdb clock"], ["it asks for the present time"])
+        before = self._names(action)
         answer, is_error, trace = self._ready().run(action.name, action.arguments)
         self._dirty = trace.changed
         doubts = self._doubts(action, text, answer, is_error, trace)
         if doubts and is_error and not self.state.complete and self._hidden(text):
             answer, is_error = "", False
-        return self._stand(
+        proposal = self._stand(
             action, answer, is_error, trace, _classes(self.state.engine, action, trace, is_error), doubts
         )
+        if trace.changed and (made := self._names(action) - before) and self._trial is not None:
+            after = replace(self._trial.after, made=self._trial.after.made | made)
+            self._trial = replace(self._trial, after=after)
+        return proposal
+
+    def _names(self, action: Action) -> frozenset[str]:
+        """Names of what there is, where a call may make more; none where that may have been there before."""
+        told = not self.state.complete and self.state.engine == "sqlite" and _writes(action)
+        if not told or _PERHAPS.search(_text(action)):
+            return frozenset()
+        return frozenset(name.lower() for name in self._ready().names())
 
     def _stand(
         self, action: Action, text: str, is_error: bool, trace: Trace, classes: list[str], doubts: list[str]
@@ -153,9 +172,15 @@ class SqlKernel:
         return []
 
     def _surely_missing(self, name: str | None) -> bool:
-        """Whether a table is known not to exist: it was not listed. DuckDB's message may name any other."""
-        listed = self._settled.listed
-        return listed is not None and name is not None and name.lower() not in listed and self.state.engine == "sqlite"
+        """Whether a table is known not to exist: it was not listed, or was there and is gone.
+
+        DuckDB's message may name any other.
+        """
+        if name is None or self.state.engine != "sqlite":
+            return False
+        settled = self._settled
+        unlisted = settled.listed is not None and name.lower() not in settled.listed
+        return unlisted or name.lower() in settled.made | {table.lower() for table in self.state.tables}
 
     def _hidden(self, text: str) -> bool:
         """Whether a text names a table that is listed but not declared, so that the answer is hardly an error."""
@@ -250,6 +275,7 @@ class SqlKernel:
             "tainted": sorted(settled.tainted),
             "seen": {key: list(value) for key, value in settled.seen.items()},
             "listed": None if settled.listed is None else sorted(settled.listed),
+            "made": sorted(settled.made),
         }
         return canonical_json(data).encode()
 
@@ -268,7 +294,8 @@ class SqlKernel:
                 calls.append(Call.after(calls, name, arguments))
             seen = {key: (str(text), bool(failed)) for key, (text, failed) in read["seen"].items()}
             listed = None if read["listed"] is None else frozenset(map(str, read["listed"]))
-            settled = _Settled(tuple(calls), frozenset(read["tainted"]), seen, listed)
+            made = frozenset(map(str, read["made"]))
+            settled = _Settled(tuple(calls), frozenset(read["tainted"]), seen, listed, made)
         except (ValueError, TypeError, KeyError) as exc:
             raise KernelError("damaged state of a database") from exc
         self._drop()
