@@ -214,6 +214,8 @@ class ToolRule(Frozen):
     """Tools and stores whose recorded answers do not stand after a call of this one."""
     unchecked: tuple[str, ...] = ()
     """Arguments that the environment takes although the tool's schema does not allow them."""
+    alike: bool = False
+    """Whether what cannot be told is guessed from the recorded call most like it, not from the tool's last answer."""
     otherwise: GuessSpec | None = None
     """What to guess where nothing can be told; left out: what the tool answered last."""
     json_style: JsonStyle | None = None

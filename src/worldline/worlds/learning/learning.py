@@ -14,6 +14,7 @@ from worldline.kernels.tools.collections.stores import StoreView
 from worldline.types import Demonstration, Observation, ToolSpec, Trajectory, Turn, WorldSpec
 from worldline.worlds.learning.borrowing import borrow
 from worldline.worlds.learning.complaints import find_complaints
+from worldline.worlds.learning.likeness import guessed_by_likeness
 from worldline.worlds.learning.reading import Reading, read_traces, usual_refusal
 from worldline.worlds.learning.refusals import Example
 from worldline.worlds.learning.rules import learn_tool, rule_of
@@ -54,7 +55,8 @@ def _learned(sessions: Sequence[Sequence[TracedCall]], odd: frozenset[tuple[int,
     reading, spec = read_traces(sessions)
     examples = _examples(sessions, spec, odd)
     keys = {name: store.key for name, store in spec.stores.items()}
-    rules = dict(spec.tools)
+    alike = guessed_by_likeness(sessions)
+    rules = {tool: rule.model_copy(update={"alike": tool in alike}) for tool, rule in spec.tools.items()}
     lessons = {
         tool: learn_tool(calls, keys)
         for tool, calls in examples.items()

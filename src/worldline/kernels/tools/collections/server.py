@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ from worldline.kernels.tools.collections.expressions import (
     with_lets,
 )
 from worldline.kernels.tools.collections.machine import Machine
+from worldline.kernels.tools.collections.nearest import Told, nearest
 from worldline.kernels.tools.collections.operations import Call, Outcome, key_of, operate
 from worldline.kernels.tools.collections.refused import refused_again
 from worldline.kernels.tools.collections.seen import Seen, declared_words, words_in, words_of_answer
@@ -40,6 +41,8 @@ __all__ = ["CollectionServer", "answer_value", "collection_server", "style_text"
 _VERSION = 4
 _DESCRIBED = 20
 """Records of a store that a description shows."""
+_KEPT = 32
+"""Calls of a session that are kept to guess others by."""
 _STRONG = 8
 """Traces that a learned rule must have reproduced to count as well supported."""
 _OWN_NAMES = frozenset(
@@ -70,14 +73,6 @@ def collection_server(world: WorldSpec) -> CollectionServer | None:
     return CollectionServer(CollectionsSpec.model_validate(declared), world.tools)
 
 
-class _Latest(NamedTuple):
-    """What a tool answered last."""
-
-    text: str
-    error: bool
-    arguments: Arguments
-
-
 class CollectionServer:
     """Satisfies :class:`worldline.kernels.tools.base.ServerKernel`.
 
@@ -94,7 +89,7 @@ class CollectionServer:
         unchecked = {name: rule.unchecked for name, rule in spec.tools.items()}
         self._tools = {tool.name: relaxed(tool, unchecked.get(tool.name, ())) for tool in tools}
         self._state = State.of(spec)
-        self._latest: Mapping[str, _Latest] = {}
+        self._latest: Mapping[str, tuple[Told, ...]] = {}
         self._good: Mapping[str, str] = {}
         self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
         for tool, rule in spec.tools.items():
@@ -172,7 +167,9 @@ class CollectionServer:
 
     def _note(self, tool: str, arguments: Arguments, text: str, error: bool) -> None:
         """Remember an answer, and what was seen in it."""
-        self._latest = {**self._latest, tool: _Latest(text, error, dict(arguments))}
+        kept = _KEPT if self._rule(tool).alike else 1
+        told = (Told(text, error, dict(arguments)), *self._latest.get(tool, ()))[:kept]
+        self._latest = {**self._latest, tool: told}
         if not error and tool in self._recalling:
             self._good = {**self._good, tool: text}
         if self._remembers and not error:
@@ -217,7 +214,7 @@ class CollectionServer:
     def dump(self) -> JsonDict:
         """Write down what changed since the start."""
         machine = self._machine.dump() if self._machine is not None else None
-        latest = {tool: list(said) for tool, said in self._latest.items()}
+        latest = {tool: [list(one) for one in said] for tool, said in self._latest.items()}
         return {
             "version": _VERSION,
             "state": self._state.dump(),
@@ -240,8 +237,8 @@ class CollectionServer:
                 self._machine.load(data["machine"])
             self._good = {str(tool): str(text) for tool, text in data["good"].items()}
             self._latest = {
-                str(tool): _Latest(str(text), bool(error), dict(arguments))
-                for tool, (text, error, arguments) in data["latest"].items()
+                str(tool): tuple(Told(str(text), bool(error), dict(arguments)) for text, error, arguments in said)
+                for tool, said in data["latest"].items()
             }
         except (KeyError, ValueError, TypeError, AttributeError, ValidationError) as exc:
             raise KernelError("damaged state of a collection world") from exc
@@ -362,8 +359,10 @@ class CollectionServer:
         unchanged = self._unless_changed(tool, arguments, rule)
         if unchanged is not None:
             return unchanged
+        if rule.alike and (told := nearest([*self._latest.get(tool, ()), *self._recorded_of(tool)], arguments)):
+            return Observation.from_text(told.text, is_error=told.error)
         if tool in self._latest:
-            last = self._latest[tool]
+            (last, *_) = self._latest[tool]
             text = refused_again(last.text, last.arguments, arguments) if last.error else last.text
             if text is not None:
                 return Observation.from_text(text, is_error=last.error)
@@ -371,6 +370,9 @@ class CollectionServer:
             return Observation.from_text(rule.otherwise.answer, is_error=rule.otherwise.error)
         found = next((read for read in self._spec.reads if read.tool == tool and not read.error), None)
         return Observation.from_text(found.answer if found else "", is_error=False)
+
+    def _recorded_of(self, tool: str) -> Iterator[Told]:
+        return (Told(read.answer, read.error, read.arguments) for read in self._spec.reads if read.tool == tool)
 
     def _unless_changed(self, tool: str, arguments: Arguments, rule: ToolRule) -> Observation | None:
         """What the rule says if all that is doubted is as it was before."""
