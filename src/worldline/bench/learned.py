@@ -19,12 +19,14 @@ from worldline.errors import ConfigError
 from worldline.kernels import build_kernel
 from worldline.memory import Memory
 from worldline.types import Frozen, Source, Trajectory, WorldSpec, content_id
-from worldline.worlds.learning import learn_world
+from worldline.worlds.learning import learn_world, new_world
 
-__all__ = ["LEARNED_ENGINES", "LearnedReport", "measure_learned"]
+__all__ = ["LEARNED_ENGINES", "SERVER_ENGINES", "LearnedReport", "measure_learned"]
 
 LEARNED_ENGINES = ("most-frequent", "nearest", "recall", "kernel", "grounded")
 """Rows of the table: baselines, what memory alone and the learned rules alone answer, and both."""
+SERVER_ENGINES = ("schemas", "nearest", "kernel")
+"""Rows for a server taken as unknown: what the schemas of its tools suggest, the nearest recorded, what is learned."""
 
 
 class LearnedReport(Frozen):
@@ -72,7 +74,7 @@ def measure_learned(
     Args:
         trajectories: Observed trajectories of one domain; all of a family (a task with its trials) are left out
             at once.
-        names: Engines and baselines.
+        names: Engines and baselines; `schemas` is a world made of the tools' schemas alone, without any trace.
         journal: Stem of the journal files; with it a killed run goes on where it was.
         options: Thresholds.
         seed: Seed of the bootstrap.
@@ -170,10 +172,12 @@ class _Fold:
 
     async def scored(self, name: str, trajectory: Trajectory) -> list[TurnScore]:
         """Score one engine on one trajectory that was left out, started from the learned world."""
-        world = self._world.model_copy(update={"task": trajectory.world.task})
+        bare = name == "schemas"
+        learned = new_world(trajectory.world.tools, domain=self._domain) if bare else self._world
+        world = learned.model_copy(update={"task": trajectory.world.task})
         started = trajectory.model_copy(update={"world": world})
         parts = EngineParts(memory=self._memory)
-        factory = engine_factory(name, self._memory, self._options, parts)
+        factory = engine_factory("kernel" if bare else name, self._memory, self._options, parts)
         done = await score_trajectory(started, factory)
         known = self._knowable[trajectory.id]
         return [score.model_copy(update={"knowable": score.turn in known}) for score in done]
