@@ -207,6 +207,10 @@ class ToolRule(Frozen):
     """`create`: template of the error where there is one already; without it the new one takes its place."""
     harvest: tuple[HarvestSpec, ...] = ()
     """What observed answers tell of stores, beside what the operation says."""
+    keeps: str = ""
+    """Store of the tool's whole answers, as `text`, by `key`: calls with that argument alone are answered from it."""
+    effects: tuple[EffectSpec, ...] = ()
+    """What every call that goes well changes, beside the effects of its case; nothing that an answer is needed for."""
     changes: bool | None = None
     """Whether calls change anything. False: never. True: no more than effects, harvests and `doubts` say. Left out:
     what the operation says, and without any rule nothing is known after a call."""
@@ -280,7 +284,8 @@ class CollectionsSpec(Frozen):
         for tool, rule in self.tools.items():
             named = (rule.store,) if isinstance(rule.store, str) else rule.store
             used = {*named, *(effect.store for case in rule.cases for effect in case.effects)}
-            used |= {harvest.store for harvest in rule.harvest}
+            used |= {harvest.store for harvest in rule.harvest} | {effect.store for effect in rule.effects}
+            used |= {rule.keeps} if rule.keeps else set()
             unknown = sorted(used - set(self.stores))
             if unknown:
                 raise ValueError(f"tool {tool}: no store {', '.join(unknown)}")

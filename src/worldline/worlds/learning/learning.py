@@ -14,6 +14,7 @@ from worldline.kernels.tools.collections.stores import StoreView
 from worldline.types import Demonstration, Observation, ToolSpec, Trajectory, Turn, WorldSpec
 from worldline.worlds.learning.borrowing import borrow
 from worldline.worlds.learning.complaints import find_complaints
+from worldline.worlds.learning.kept import with_kept_answers
 from worldline.worlds.learning.likeness import guessed_by_likeness
 from worldline.worlds.learning.reading import Reading, read_traces, usual_refusal
 from worldline.worlds.learning.refusals import Example
@@ -53,6 +54,7 @@ def learn_collections(trajectories: Iterable[Trajectory], tools: Sequence[ToolSp
 
 def _learned(sessions: Sequence[Sequence[TracedCall]], odd: frozenset[tuple[int, int]]) -> CollectionsSpec:
     reading, spec = read_traces(sessions)
+    spec = with_kept_answers(sessions, spec, reading.readers)
     examples = _examples(sessions, spec, odd)
     keys = {name: store.key for name, store in spec.stores.items()}
     alike = guessed_by_likeness(sessions)

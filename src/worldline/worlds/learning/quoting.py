@@ -14,7 +14,7 @@ __all__ = ["fillings", "quoting", "skeleton"]
 _FIRST_MARK = 0xE000
 """Characters for private use stand for arguments while texts are compared."""
 _MOST_MARKS = 60
-_RIGHT = 0.9
+_RIGHT = 0.8
 """Share of the texts that a template must give."""
 _CLEAR = 0.5
 """Share of the texts in which it must be plain which argument stands where."""

@@ -16,13 +16,13 @@ from worldline.domains.tools.names import looks_only
 from worldline.errors import KernelError
 from worldline.kernels.base import Proposal
 from worldline.kernels.tools.base import Arguments
+from worldline.kernels.tools.collections import kept
 from worldline.kernels.tools.collections.checking import refusal, relaxed
 from worldline.kernels.tools.collections.expressions import (
     BrokenError,
     Missing,
     UnknownError,
     holds,
-    names_in,
     plain,
     render,
     with_lets,
@@ -34,6 +34,7 @@ from worldline.kernels.tools.collections.refused import refused_again
 from worldline.kernels.tools.collections.seen import Seen, declared_words, words_in, words_of_answer
 from worldline.kernels.tools.collections.state import State, read_key
 from worldline.kernels.tools.collections.stores import Key, StoreView, as_key
+from worldline.kernels.tools.collections.templates import check_declaration
 from worldline.types import JsonDict, Observation, ToolSpec, WorldSpec
 
 __all__ = ["CollectionServer", "answer_value", "collection_server", "style_text"]
@@ -45,19 +46,6 @@ _KEPT = 32
 """Calls of a session that are kept to guess others by."""
 _STRONG = 8
 """Traces that a learned rule must have reproduced to count as well supported."""
-_OWN_NAMES = frozenset(
-    {"args", "now", "item", "items", "record", "records", "before", "total", "answer", "tool", "key"}
-    | {"made", "last", "seen", "stdout", "stderr", "exit_code"}
-)
-"""Names that templates may use beside stores and what `let` names."""
-_MESSAGE_NAMES: Mapping[str, frozenset[str]] = {
-    "unknown_tool": frozenset({"tool", "args"}),
-    "missing_argument": frozenset({"tool", "args", "name"}),
-    "unknown_argument": frozenset({"tool", "args", "name", "value"}),
-    "wrong_type": frozenset({"tool", "args", "name", "value", "expected"}),
-    "not_allowed": frozenset({"tool", "args", "name", "value", "allowed"}),
-}
-"""Names that the wording of a refusal by a schema may use."""
 _NOTHING, _LOOKS = ToolRule(), ToolRule(changes=False)
 
 
@@ -92,9 +80,7 @@ class CollectionServer:
         self._latest: Mapping[str, tuple[Told, ...]] = {}
         self._good: Mapping[str, str] = {}
         self._machine = Machine.of(spec.terminal) if spec.terminal is not None else None
-        for tool, rule in spec.tools.items():
-            _check_names(tool, rule, spec)
-        _check_messages(spec)
+        check_declaration(spec)
         # Remembering every word of the session is only worth its while where an expression asks for it.
         self._remembers = any(_asks_for_seen(rule) for rule in spec.tools.values())
         self._declared_words = declared_words(spec) if self._remembers else frozenset()
@@ -116,12 +102,13 @@ class CollectionServer:
         if (said := self._recorded(tool, arguments, rule, outcome)) is not None:
             return said
         if outcome is None:
-            self._state = self._doubted(rule, tool).ticked()
+            self._state = self._doubted(rule, tool, arguments).ticked()
             return Proposal(self._guess(tool, arguments, rule), known=False, classes=("unknown",), why=why)
+        names = self._names(arguments, rule, tool) if rule.effects else {}
         self._state = outcome.state.ticked("" if outcome.error else tool)
         self._note(tool, arguments, text, outcome.error)
         if not outcome.error:
-            self._state = self._after(rule, self._state)
+            self._state = self._after(rule, self._state, names)
         return Proposal(
             Observation.from_text(text, is_error=outcome.error),
             known=not outcome.guess,
@@ -140,6 +127,8 @@ class CollectionServer:
             return Proposal(seen, known=True, classes=("refused again",), why="the same call was refused before")
         read = self._state.read(tool, arguments)
         if read is None or rule.changes or (outcome is not None and not outcome.guess):
+            return None
+        if rule.keeps and not kept.untouched(self._state, rule, self._names(arguments, rule, tool)):
             return None
         self._state = self._state.ticked("" if read.error else tool)
         seen = Observation.from_text(read.answer, is_error=read.error)
@@ -299,6 +288,9 @@ class CollectionServer:
             return _doubtful(self._case(case, number, inner), doubt)
         if rule.operation == "shell":
             return _doubtful(self._run(tool, rule, names), doubt)
+        if rule.keeps and (key := kept.asked_key(rule, names)) is not None:
+            answer = plain(self._state.stores[rule.keeps].get(key))["text"]
+            return _doubtful(Outcome(answer, self._state, kind="kept", why=f"read of {rule.keeps}"), doubt)
         if rule.operation is None:
             raise UnknownError(doubt or f"no rule says what {tool} answers here")
         return _doubtful(operate(Call(tool, arguments, rule, names, self._spec.messages), self._state), doubt)
@@ -324,15 +316,18 @@ class CollectionServer:
         why = f"case {number + 1}" + (f", right in {support.exact} of {support.n} traces" if support else "")
         return Outcome(answer, state, case.error, kind, why, writes, case.guess, {"case": number})
 
-    def _after(self, rule: ToolRule, state: State) -> State:
+    def _after(self, rule: ToolRule, state: State, names: Mapping[str, Any]) -> State:
         """What stands after a call that went well."""
+        state = kept.followed(state, rule, names)
         state = state.doubting(rule.doubts) if rule.doubts else state
         return state.after_change() if self._may_change(rule) else state
 
-    def _doubted(self, rule: ToolRule, tool: str) -> State:
+    def _doubted(self, rule: ToolRule, tool: str, arguments: Arguments) -> State:
         """What stands after a call of which nothing could be told."""
         if not self._may_change(rule):
             return self._state
+        if rule.effects:
+            return kept.doubted(self._state, rule, self._names(arguments, rule, tool)).doubting(rule.doubts)
         if rule.changes is None and not rule.cases and rule.operation is None and not rule.doubts:
             return self._state.doubting(None)
         touched = {effect.store for case in rule.cases for effect in case.effects}
@@ -349,7 +344,7 @@ class CollectionServer:
     @staticmethod
     def _plain(rule: ToolRule) -> bool:
         """Whether an observed answer may be given again to the same call: nothing tells more of it."""
-        return rule.changes is False and rule.operation is None
+        return rule.changes is False and rule.operation is None and not rule.keeps
 
     def _guess(self, tool: str, arguments: Arguments, rule: ToolRule) -> Observation:
         """What the same call gave, what the tool answered last, what the rule says, or anything it ever answered."""
@@ -401,6 +396,8 @@ class CollectionServer:
     def _follow(self, tool: str, arguments: Arguments, rule: ToolRule, value: Any, text: str) -> None:
         names = self._names(arguments, rule, tool)
         before = self._state
+        if rule.keeps:
+            self._state = kept.with_answer(self._state, rule, names, text)
         if self._may_change(rule):
             self._state = self._followed_change(rule, names, value if value is not None else text, tool)
         plain = rule.answer is None and not rule.harvest
@@ -422,7 +419,8 @@ class CollectionServer:
         """Apply the effects of the case that ends well; what cannot be told of them is doubted."""
         case = next((case for case in reversed(rule.cases) if not case.error), None)
         if case is None:
-            return self._after(rule, self._state) if rule.changes else self._doubted(rule, tool)
+            changes = rule.changes or rule.effects
+            return self._after(rule, self._state, names) if changes else self._doubted(rule, tool, names["args"])
         inner = {**with_lets(names, case.let), "answer": answer}
         state = self._state
         for effect in case.effects:
@@ -431,7 +429,7 @@ class CollectionServer:
                 state, _ = _applied(state, single, inner)
             except (UnknownError, BrokenError):
                 state = state.doubting((effect.store,))
-        return self._after(rule, state)
+        return self._after(rule, state, names)
 
     def _learn_record(self, arguments: Arguments, rule: ToolRule, names: Mapping[str, Any], value: JsonDict) -> None:
         for name in (rule.store,) if isinstance(rule.store, str) else rule.store:
@@ -556,49 +554,3 @@ def _along(value: Any, steps: Sequence[str]) -> list[Any]:
                 inner.append(item[step])
         found = inner
     return found
-
-
-def _check_names(tool: str, rule: ToolRule, spec: CollectionsSpec) -> None:
-    """Find misspelt names before a session does.
-
-    Raises:
-        KernelError: A template is wrong or uses a name that there is not.
-    """
-    known = _OWN_NAMES | set(spec.stores) | set(rule.let)
-    own: list[Any] = [rule.key, rule.fields, rule.where, rule.answer, rule.missing, rule.exists, rule.let, rule.command]
-    for case in rule.cases:
-        effects = [[effect.key, effect.value] for effect in case.effects]
-        _check_texts(f"tool {tool}", [case.when, case.let, case.answer, effects], known | set(case.let))
-    _check_texts(f"tool {tool}", own + [harvest.key for harvest in rule.harvest], known)
-
-
-def _check_messages(spec: CollectionsSpec) -> None:
-    """Do the same for the wording of refusals.
-
-    Raises:
-        KernelError: A template is wrong or uses a name that there is not.
-    """
-    lets = {name for rule in spec.tools.values() for name in rule.let}
-    known = {**_MESSAGE_NAMES, "missing_record": _OWN_NAMES | set(spec.stores) | lets}
-    for name, names in known.items():
-        _check_texts(f"messages.{name}", getattr(spec.messages, name), names)
-
-
-def _check_texts(place: str, template: Any, known: frozenset[str] | set[str]) -> None:
-    if isinstance(template, str):
-        try:
-            unknown = names_in(template) - known
-        except BrokenError as exc:
-            raise KernelError(f"{place}: {exc}") from exc
-        if unknown:
-            raise KernelError(
-                f"{place}: {template!r} uses {', '.join(sorted(unknown))}, which is no name here",
-                hint=f"names: {', '.join(sorted(known))}",
-            )
-    elif isinstance(template, dict):
-        bound = known | {str(template.get("$as", "item"))} | set(template.get("$let", ()))
-        for item in template.values():
-            _check_texts(place, item, bound)
-    elif isinstance(template, list | tuple):
-        for item in template:
-            _check_texts(place, item, known)
