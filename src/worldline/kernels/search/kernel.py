@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from worldline.domains.search import DocumentSpec, SearchState
 from worldline.errors import KernelError
@@ -34,8 +34,10 @@ class _Seen:
     pages: Mapping[str, DocumentSpec | None]
     """By address; None: there is no such page."""
     answers: Mapping[str, str]
-    """Opened pages that were not given whole, by address and goal."""
+    """Answers that are known word by word only: pages not given whole, by address and goal; batches by queries."""
     memory: Mapping[str, str]
+    parts: Mapping[str, DocumentSpec] = field(default_factory=dict)
+    """Of every page in a result or opened in parts, what was shown of it: snippets and passages, by address."""
     doubted: bool = False
     """The notes were changed in a way that could not be followed."""
 
@@ -140,6 +142,7 @@ class SearchKernel:
             },
             "pages": {url: page and page.model_dump(mode="json") for url, page in seen.pages.items()},
             "answers": dict(seen.answers),
+            "parts": {url: page.model_dump(mode="json") for url, page in seen.parts.items()},
             "memory": dict(seen.memory),
             "doubted": seen.doubted,
         }
@@ -163,6 +166,7 @@ class SearchKernel:
                 },
                 answers=record["answers"],
                 memory=record["memory"],
+                parts={url: DocumentSpec.model_validate(page) for url, page in record.get("parts", {}).items()},
                 doubted=record["doubted"],
             )
         except (ValueError, KeyError, TypeError, AttributeError) as exc:
@@ -194,23 +198,21 @@ class SearchKernel:
         return self._ranking.search(query, self._state.results)
 
     def page(self, url: str, *, guess: bool = False) -> DocumentSpec | None:
-        """A page; of an unknown one a guess tells what its search result showed."""
+        """A page; of an unknown one a guess tells what results and openings showed."""
         if url in self._declared:
             return self._declared[url]
         if url in self._seen.pages or self._state.closed:
             return self._seen.pages.get(url)
         if not guess:
             raise _Unknown(f"the page {url}")
-        shown = next((hit for hits in self._seen.results.values() for hit in hits if hit.url == url), None)
-        if shown is None:
-            return None
-        return DocumentSpec(url=url, title=shown.title, text=shown.snippet, date=shown.date)
+        return self._seen.parts.get(url)
 
     def _repeated(self, action: Action) -> Observation | None:
-        """The answer to a page that was opened for the same goal before."""
-        if action.name != "web_extractor":
+        """The answer to a page that was opened for the same goal before, or to the same batch of queries."""
+        if action.name not in ("web_search", "web_extractor"):
             return None
-        text = self._seen.answers.get(_goal_key(action))
+        key = _batch_key(action) if action.name == "web_search" else _goal_key(action)
+        text = self._seen.answers.get(key)
         return None if text is None else Observation.from_text(text, is_error=False)
 
     def _class_of(self, action: Action) -> str:
@@ -227,13 +229,16 @@ class SearchKernel:
         queries = action.arguments.get("queries", [action.arguments.get("query")])
         if not isinstance(queries, list) or not all(isinstance(query, str) for query in queries):
             return
+        for hit in hits:
+            self._learn_part(DocumentSpec(url=hit.url, title=hit.title, text=hit.snippet, date=hit.date))
         limit = self._state.results
         if len(queries) == 1 or not hits:
             parts = [hits] * len(queries) if not hits else [hits]
         elif len(hits) == limit * len(queries):
             parts = [hits[start : start + limit] for start in range(0, len(hits), limit)]
-        else:
-            return  # where one query's results end and the next one's begin cannot be told
+        else:  # where one query's results end and the next one's begin cannot be told
+            self._seen = replace(self._seen, answers={**self._seen.answers, _batch_key(action): text})
+            return
         learned = {query: tuple(part) for query, part in zip(queries, parts, strict=True)}
         self._seen = replace(self._seen, results={**self._seen.results, **learned})
 
@@ -241,11 +246,25 @@ class SearchKernel:
         url, goal = action.arguments.get("url"), action.arguments.get("goal", "")
         if not isinstance(url, str) or not isinstance(goal, str) or url in self._declared:
             return
-        page = read_page(text, goal)
-        if page is not None or text.endswith("could not be opened: 404 Not Found"):
-            self._seen = replace(self._seen, pages={**self._seen.pages, url: page})
+        read = read_page(text, goal)
+        if read is not None and read[1]:
+            self._seen = replace(self._seen, pages={**self._seen.pages, url: read[0]})
+        elif text.endswith("could not be opened: 404 Not Found"):
+            self._seen = replace(self._seen, pages={**self._seen.pages, url: None})
         elif not text.startswith("Error: "):
             self._seen = replace(self._seen, answers={**self._seen.answers, _goal_key(action): text})
+            if read is not None:
+                self._learn_part(read[0])
+
+    def _learn_part(self, part: DocumentSpec) -> None:
+        """Add to what was shown of a page that is not known whole."""
+        known = self._seen.parts.get(part.url)
+        if known is not None:
+            told, new = known.text.split("\n\n"), part.text.split("\n\n")
+            added = [passage for passage in new if not _within(passage, told)]
+            kept = [passage for passage in told if not _within(passage, added)]
+            part = known.model_copy(update={"text": "\n\n".join([*kept, *added])})
+        self._seen = replace(self._seen, parts={**self._seen.parts, part.url: part})
 
     def _follow_memory(self, action: Action, text: str) -> None:
         """The notes after an answer that was not foreseen."""
@@ -261,3 +280,13 @@ class SearchKernel:
 
 def _goal_key(action: Action) -> str:
     return json.dumps([action.arguments.get("url"), action.arguments.get("goal", "")], ensure_ascii=False)
+
+
+def _batch_key(action: Action) -> str:
+    return json.dumps([action.arguments.get("queries")], ensure_ascii=False)
+
+
+def _within(passage: str, others: Sequence[str]) -> bool:
+    """Whether another passage says as much, as the opening of a page does of its snippet."""
+    plain = " ".join(passage.split())
+    return any(plain in " ".join(other.split()) for other in others)

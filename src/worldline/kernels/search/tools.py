@@ -186,12 +186,14 @@ def read_hits(text: str) -> list[Hit] | None:
     return hits
 
 
-def read_page(text: str, goal: str) -> DocumentSpec | None:
-    """Read a page out of an answer of `web_extractor`, where that gave it whole."""
+def read_page(text: str, goal: str) -> tuple[DocumentSpec, bool] | None:
+    """Read a page out of an answer of `web_extractor`: the passages that it gave, and whether these are all."""
     found = _PAGE.fullmatch(text)
-    if found is None or found[2] != goal or _GAP in found[3].split("\n\n"):
+    if found is None or found[2] != goal:
         return None
     summary = " ".join(_SENTENCE.split(" ".join(found[3].split()))[:2])
     if not found[4].endswith(f": {summary}"):
         return None
-    return DocumentSpec(url=found[1], title=found[4].removesuffix(f": {summary}"), text=found[3])
+    passages = found[3].split("\n\n")
+    given = "\n\n".join(passage for passage in passages if passage != _GAP)
+    return DocumentSpec(url=found[1], title=found[4].removesuffix(f": {summary}"), text=given), _GAP not in passages
