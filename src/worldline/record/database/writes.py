@@ -9,7 +9,7 @@ import random
 from worldline.record.database.facts import Facts, literal
 from worldline.record.database.reads import Maker
 
-__all__ = ["CHANGES", "DEFINITIONS", "TRANSACTIONS", "check", "insert"]
+__all__ = ["CHANGES", "DEFINITIONS", "TRANSACTIONS", "check", "fresh_key", "insert"]
 
 
 def _values(facts: Facts, dice: random.Random) -> str:
