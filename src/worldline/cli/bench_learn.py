@@ -78,8 +78,10 @@ def bench_learn(
         names = engines or (SERVER_ENGINES if servers else LEARNED_ENGINES)
         kept = journal.with_name(f"{journal.name}.{kind}") if journal and kind else journal
         only = tuple(task for task in tasks if any(t.family == task for t in trajectories)) if servers else tasks
-        if len({t.family for t in trajectories}) > 1 and (only or not tasks):
+        if not servers or (len({t.family for t in trajectories}) > 1 and (only or not tasks)):
             reports[kind] = _measured(trajectories, names, kept, min_confidence, seed, only)
+    if not reports:
+        raise ConfigError(f"{data}: no server with two tasks or more", hint="check --task and the file")
     if json_file is not None:
         told = {k: {**r.model_dump(mode="json"), "data": data.name, "ceiling": r.ceiling} for k, r in reports.items()}
         write_json(json_file, told if servers else told[""])

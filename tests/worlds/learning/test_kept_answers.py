@@ -121,3 +121,12 @@ def test_tools_are_left_alone_where_later_reads_show_nothing_that_was_given() ->
     calls = [page("x", "1"), saved("x", "a"), page("x", "2"), saved("x", "b"), page("x", "3")]
     spec = learn_collections([trace(family, calls) for family in "abc"])
     assert not any(rule.keeps or rule.effects for rule in spec.tools.values())
+
+
+def test_what_was_taken_away_is_refused_in_the_words_seen_for_it() -> None:
+    kernel = build_kernel(WORLD)
+    happened(kernel, page("p", "seen once"))
+    happened(kernel, renamed("p", "q"))
+    answer = ask(kernel, "get_page", name="p").observation
+    assert (answer.text, answer.is_error) == ("no page p", True)
+    kernel.close()

@@ -28,14 +28,17 @@ def guessed_by_likeness(sessions: Sequence[Sequence[TracedCall]]) -> frozenset[s
     for session in sessions:
         for call in session:
             calls[call.tool].append(call)
-    return frozenset(tool for tool, made in calls.items() if len(made) >= _LEAST and _better(made[:_MOST]))
+    return frozenset(tool for tool, made in calls.items() if _better(made[:_MOST]))
 
 
 def _better(calls: Sequence[TracedCall]) -> bool:
-    last = alike = last_sign = alike_sign = 0
+    n = last = alike = last_sign = alike_sign = 0
     for number, call in enumerate(calls):
         earlier = [_told(c) for c in reversed(calls[:number]) if c.session == call.session]
         others = [_told(c) for c in calls if c.family != call.family]
+        if any(told.arguments == call.arguments for told in [*earlier, *others]):
+            continue  # what was recorded needs no guess
+        n += 1
         usual = next((told for told in others if not told.error), None)
         said = _last(earlier, call) or usual
         near = nearest([*earlier, *others], call.arguments)
@@ -43,7 +46,7 @@ def _better(calls: Sequence[TracedCall]) -> bool:
         alike += _right(near, call)
         last_sign += said is not None and said.error == call.error
         alike_sign += near is not None and near.error == call.error
-    return alike > last + _MARGIN * len(calls) and alike_sign >= last_sign
+    return n >= _LEAST and alike > last + _MARGIN * n and alike_sign >= last_sign
 
 
 def _last(earlier: Sequence[Told], call: TracedCall) -> Told | None:

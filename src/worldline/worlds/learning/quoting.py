@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from worldline.kernels.tools.collections.expressions import literal
@@ -16,6 +17,8 @@ _FIRST_MARK = 0xE000
 _MOST_MARKS = 60
 _RIGHT = 0.8
 """Share of the texts that a template must give."""
+_USUAL = 0.6
+"""The same for one without anything but what the call gave: little else can be meant."""
 _CLEAR = 0.5
 """Share of the texts in which it must be plain which argument stands where."""
 
@@ -38,7 +41,11 @@ def quoting(
     clear = {n: told for n, text in texts.items() if (told := _marked(text, n, marks)) is not None}
     if len(clear) < max(2, _CLEAR * len(texts)) or not any(set(told) & set(marks) for told in clear.values()):
         return None
-    pieces = [next(iter(clear.values()))] if len(set(clear.values())) == 1 else skeleton(list(clear.values()))
+    usual, count = Counter(clear.values()).most_common(1)[0]
+    if _USUAL * len(texts) <= count and set(usual) & set(marks):
+        clear = {n: told for n, told in clear.items() if told == usual}
+    alike = len(set(clear.values())) == 1
+    pieces = [usual] if alike else skeleton(list(clear.values()))
     filled = {n: fillings(told, pieces) for n, told in clear.items()} if pieces else {}
     if not pieces or any(found is None for found in filled.values()):
         return None
@@ -49,7 +56,7 @@ def quoting(
             return None
         slots.append(column)
     right = sum(_said(pieces, slots, marks, n) == text for n, text in texts.items())
-    return (_template(pieces, slots, marks), right) if right >= _RIGHT * len(texts) else None
+    return (_template(pieces, slots, marks), right) if right >= (_USUAL if alike else _RIGHT) * len(texts) else None
 
 
 def _marked(text: str, n: int, marks: Mapping[str, Column]) -> str | None:

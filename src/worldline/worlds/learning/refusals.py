@@ -14,7 +14,7 @@ from worldline.worlds.learning.columns import UNKNOWN, Column, Scope, known
 from worldline.worlds.learning.explaining import Explainer
 from worldline.worlds.learning.guards import Condition, conditions, find_condition, prefixes
 from worldline.worlds.learning.traces import TracedCall
-from worldline.worlds.learning.wording import related, shortages
+from worldline.worlds.learning.wording import related, shortages, speaks_of_absence
 
 __all__ = ["ENOUGH", "Example", "Refusal", "by_wording", "find_refusal", "in_order", "wording"]
 
@@ -125,6 +125,10 @@ def _plain(texts: Mapping[int, str], scope: Scope, explainer: Explainer, good: S
         condition = find_condition(scope, compared, list(texts), unwanted, _NAMED, ease=ease)
     if condition is None:
         condition = find_condition(scope, candidates, list(texts), unwanted, ENOUGH, ease=ease)
+    if condition is None and speaks_of_absence(texts.values()):
+        # What is known to have gone tells it; most of what is refused so was never there, which nothing can tell.
+        gone = [c for c in candidates if c.text.removesuffix(" is defined") in scope.lets]
+        condition = find_condition(scope, gone, list(texts), unwanted, _NAMED, ease=ease)
     if kind is not None and not any(kind.holds[n] is True for n in good):
         condition = kind
     told = sum(condition.holds[n] is True for n in texts) if condition is not None else 0

@@ -160,11 +160,12 @@ def _kind(call: TracedCall) -> str:
     return wording(call) if call.value is NOT_JSON else canonical_json(_shape(call.value))
 
 
-def _shape(value: Any) -> Any:
+def _shape(value: Any, depth: int = 0) -> Any:
+    """The fields of data, and whether the answer itself, or a list right in it, holds anything."""
     if isinstance(value, dict):
-        return {name: _shape(item) for name, item in value.items()}
+        return {name: _shape(item, depth + 1) for name, item in value.items()}
     if isinstance(value, list):
-        return [_shape(value[0])] if value else []
+        return [_shape(value[0], 2)] if value and depth < 2 else []
     return None
 
 
