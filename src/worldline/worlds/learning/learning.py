@@ -66,7 +66,9 @@ def _learned(sessions: Sequence[Sequence[TracedCall]], odd: frozenset[tuple[int,
     }
     borrow(lessons)
     for tool, lesson in lessons.items():
-        rules[tool] = rule_of(lesson, rules[tool], _answered_stores(rules[tool], reading))
+        # Where a rule tells what good calls answer, it is refusals that are left to guess, and these are not alike.
+        base = rules[tool].model_copy(update={"alike": rules[tool].alike and lesson.success is None})
+        rules[tool] = rule_of(lesson, base, _answered_stores(base, reading))
     guesses = {(tool, case.when) for tool, rule in rules.items() for case in rule.cases if case.guess}
     spec = _supported(sessions, _replaced(spec, rules, reading))
     kept = {
