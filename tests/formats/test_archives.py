@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import zstandard
 from goldens import DATA
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from worldline.errors import FormatError, WorldlineError
@@ -204,6 +204,7 @@ def test_cut_off_archives(kind: str, tmp_path: Path) -> None:
 
 
 @settings(deadline=None, max_examples=200)
+@example(kind="zip", place=180, junk=b"\0")  # a member without a name
 @given(kind=st.sampled_from(["zip", "tar"]), place=st.integers(0, 10**6), junk=st.binary(min_size=1, max_size=8))
 def test_any_damage_is_refused_or_read(kind: str, place: int, junk: bytes) -> None:
     data = bytearray(KINDS[kind]({"a": b"x" * 100, "b/c": b"y" * 2_000}))

@@ -59,8 +59,9 @@ def test_what_the_clock_says_is_not_chance():
 
 
 def test_a_status_left_to_chance_is_unstable():
-    turn = record_session(plan("exit $((RANDOM % 200))")).turns[0]
-    assert turn.extra["unstable"] is True
+    # one status may be the same twice by chance, five hardly ever
+    turns = record_session(plan(*["(exit $((RANDOM % 200)))"] * 5)).turns
+    assert any(turn.extra.get("unstable") for turn in turns)
 
 
 def test_a_killed_command_is_marked():

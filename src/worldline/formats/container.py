@@ -164,8 +164,9 @@ def _unzip(members: _Members) -> Iterator[tuple[str, str]]:
                 raise file.error(f"holds more than {file.limits.members:,} members")
             _refuse_overlaps(file, entries)
             for entry in entries:
-                path = members.place(entry.filename, folder=entry.is_dir())
-                if entry.is_dir():
+                folder = entry.filename.endswith("/")  # is_dir() fails on a name that is empty
+                path = members.place(entry.filename, folder=folder)
+                if folder:
                     continue
                 mode = entry.external_attr >> 16
                 if stat.S_IFMT(mode) and not stat.S_ISREG(mode):
