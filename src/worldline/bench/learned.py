@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -21,12 +22,10 @@ from worldline.memory import Memory
 from worldline.types import Frozen, Source, Trajectory, WorldSpec, content_id
 from worldline.worlds.learning import learn_world, new_world
 
-__all__ = ["LEARNED_ENGINES", "SERVER_ENGINES", "LearnedReport", "measure_learned"]
+__all__ = ["LEARNED_ENGINES", "LearnedReport", "LearnedScores", "measure_learned", "score_learned"]
 
 LEARNED_ENGINES = ("most-frequent", "nearest", "recall", "kernel", "grounded")
 """Rows of the table: baselines, what memory alone and the learned rules alone answer, and both."""
-SERVER_ENGINES = ("schemas", "nearest", "kernel")
-"""Rows for a server taken as unknown: what the schemas of its tools suggest, the nearest recorded, what is learned."""
 
 
 class LearnedReport(Frozen):
@@ -55,6 +54,35 @@ class LearnedReport(Frozen):
         return self.n_knowable / self.n if self.n else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class LearnedScores:
+    """The turns of the tasks that were left out, scored by engine, and what could have been known of them."""
+
+    domain: str
+    tasks: int
+    trajectories: int
+    n_errors: int
+    n_recorded: int
+    by_engine: dict[str, list[TurnScore]]
+
+    def report(self, seed: int) -> LearnedReport:
+        """Sum the scores up; the seed is that of the bootstrap."""
+        first = next(iter(self.by_engine.values()))
+        return LearnedReport(
+            domain=self.domain,
+            tasks=self.tasks,
+            trajectories=self.trajectories,
+            n=len(first),
+            n_errors=self.n_errors,
+            n_recorded=self.n_recorded,
+            n_computable=sum(score.knowable for score in first) - self.n_recorded,
+            rows=tuple(
+                row(done, engine=name, model=None, domain=self.domain, split="left out", seed=seed)
+                for name, done in self.by_engine.items()
+            ),
+        )
+
+
 def measure_learned(
     trajectories: Sequence[Trajectory],
     names: Sequence[str] = LEARNED_ENGINES,
@@ -67,6 +95,32 @@ def measure_learned(
 ) -> LearnedReport:
     """Learn a world from all tasks but one, and measure it on that one, teacher-forced; for each task in turn.
 
+    Args:
+        trajectories: As in :func:`score_learned`, as all but the seed.
+        names: Engines and baselines.
+        journal: Stem of the journal files.
+        options: Thresholds.
+        seed: Seed of the bootstrap.
+        only: Tasks to measure on.
+        on_task: Called with a task's name when it is done.
+
+    Raises:
+        ConfigError: As :func:`score_learned`.
+    """
+    return score_learned(trajectories, names, journal=journal, options=options, only=only, on_task=on_task).report(seed)
+
+
+def score_learned(
+    trajectories: Sequence[Trajectory],
+    names: Sequence[str],
+    *,
+    journal: Path | None = None,
+    options: EngineOptions | None = None,
+    only: Sequence[str] = (),
+    on_task: Callable[[str], None] | None = None,
+) -> LearnedScores:
+    """Score what :func:`measure_learned` sums up.
+
     A turn is *knowable* if the same tool was called with the same arguments in another task or earlier in the session,
     or if a rule of the learned world tells its answer from what was declared or observed by then. That is decided once
     for all rows, by the learned kernel alone.
@@ -77,7 +131,6 @@ def measure_learned(
         names: Engines and baselines; `schemas` is a world made of the tools' schemas alone, without any trace.
         journal: Stem of the journal files; with it a killed run goes on where it was.
         options: Thresholds.
-        seed: Seed of the bootstrap.
         only: Tasks to measure on; what is learned from stays the same. None: all.
         on_task: Called with a task's name when it is done.
 
@@ -91,17 +144,7 @@ def measure_learned(
     scores: dict[str, list[TurnScore]] = {name: [] for name in names}
     with ExitStack() as opened:
         runner = opened.enter_context(asyncio.Runner())
-        kept = {}
-        if journal is not None:
-            fingerprint = [
-                __version__,
-                [t.id for t in trajectories],
-                options.model_dump(mode="json"),
-                code_fingerprint(),
-            ]
-            for name in names:
-                file = journal.with_name(f"{journal.name}.{name}.journal")
-                kept[name] = opened.enter_context(Journal(file, content_id([name, *fingerprint]), TurnScore))
+        kept = _journals(opened, journal, names, trajectories, options) if journal is not None else {}
         for task, left_out in measured.items():
             fold = _Fold([t for t in trajectories if t.family != task], left_out, domain, options)
             for name in names:
@@ -114,22 +157,31 @@ def measure_learned(
                     scores[name] += done
             if on_task is not None:
                 on_task(task)
-    first = scores[names[0]]
     found = _recorded(trajectories)
-    recorded = sum(len(found[t.id]) for t in counted)
-    return LearnedReport(
+    return LearnedScores(
         domain=domain,
         tasks=len(measured),
         trajectories=len(counted),
-        n=len(first),
         n_errors=sum(bool(turn.observation.is_error) for t in counted for turn in t.turns),
-        n_recorded=recorded,
-        n_computable=sum(score.knowable for score in first) - recorded,
-        rows=tuple(
-            row(done, engine=name, model=None, domain=domain, split="left out", seed=seed)
-            for name, done in scores.items()
-        ),
+        n_recorded=sum(len(found[t.id]) for t in counted),
+        by_engine=scores,
     )
+
+
+def _journals(
+    opened: ExitStack,
+    stem: Path,
+    names: Sequence[str],
+    trajectories: Sequence[Trajectory],
+    options: EngineOptions,
+) -> dict[str, Journal[TurnScore]]:
+    about = [__version__, [t.id for t in trajectories], options.model_dump(mode="json"), code_fingerprint()]
+    return {
+        name: opened.enter_context(
+            Journal(stem.with_name(f"{stem.name}.{name}.journal"), content_id([name, *about]), TurnScore)
+        )
+        for name in names
+    }
 
 
 class _Fold:

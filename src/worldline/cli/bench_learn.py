@@ -16,6 +16,7 @@ from worldline.errors import ConfigError, require_extra
 
 if TYPE_CHECKING:
     from worldline.bench.learned import LearnedReport
+    from worldline.engines import EngineOptions
     from worldline.types import Trajectory
 
 __all__ = ["bench_learn"]
@@ -61,78 +62,77 @@ def bench_learn(
     server that no kernel knows, of which only the schemas of its tools and the other tasks' traces are seen.
     """
     require_extra("scipy", "bench")
-    from worldline.bench.learned import LEARNED_ENGINES, SERVER_ENGINES
-    from worldline.bench.servers import by_server
+    from worldline.bench.servers import ALL
+    from worldline.engines import EngineOptions
     from worldline.formats import read_trajectories
 
     found = [t for t in read_trajectories(data) if t.world.domain == domain and t.turns]
     if limit is not None:
         chosen = list(dict.fromkeys(t.family for t in found))[:limit]
         found = [t for t in found if t.family in chosen]
-    parts = by_server(found) if servers else {"": found}
-    if not found or not parts:
+    if not found:
         raise ConfigError(f"{data}: no {domain} trajectories", hint="check --domain and the file")
+    options = EngineOptions(min_confidence=min_confidence, seed=seed)
     journal = json_file if json_file and str(json_file) != "-" else None
-    reports: dict[str, LearnedReport] = {}
-    for kind, trajectories in parts.items():
-        names = engines or (SERVER_ENGINES if servers else LEARNED_ENGINES)
-        kept = journal.with_name(f"{journal.name}.{kind}") if journal and kind else journal
-        only = tuple(task for task in tasks if any(t.family == task for t in trajectories)) if servers else tasks
-        if not servers or (len({t.family for t in trajectories}) > 1 and (only or not tasks)):
-            reports[kind] = _measured(trajectories, names, kept, min_confidence, seed, only)
-    if not reports:
-        raise ConfigError(f"{data}: no server with two tasks or more", hint="check --task and the file")
+    reports = _reports(found, engines, tasks, options, journal, servers=servers)
     if json_file is not None:
         told = {k: {**r.model_dump(mode="json"), "data": data.name, "ceiling": r.ceiling} for k, r in reports.items()}
-        write_json(json_file, told if servers else told[""])
+        if servers and len(reports) == 2:
+            del told[ALL]  # the same as the only server's
+        write_json(json_file, told if servers else told[ALL])
     if str(json_file) == "-":
         return
     if servers:
         _print_servers(reports)
     else:
-        _print(reports[""], data)
+        _print(reports[ALL], data)
 
 
-def _measured(
-    trajectories: Sequence[Trajectory],
-    names: Sequence[str],
+def _reports(
+    found: Sequence[Trajectory],
+    engines: Sequence[str],
+    tasks: Sequence[str],
+    options: EngineOptions,
     journal: Path | None,
-    min_confidence: float,
-    seed: int,
-    tasks: tuple[str, ...],
-) -> LearnedReport:
-    from worldline.bench.learned import measure_learned
-    from worldline.engines import EngineOptions
+    *,
+    servers: bool,
+) -> dict[str, LearnedReport]:
+    """Measure with a bar; by server, or under the name of them all."""
+    from worldline.bench.learned import LEARNED_ENGINES, measure_learned
+    from worldline.bench.servers import ALL, SERVER_ENGINES, measure_servers
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        shown = bar.add_task("leaving one task out", total=len(tasks) or len({t.family for t in trajectories}))
-        return measure_learned(
-            trajectories,
-            names,
-            journal=journal,
-            options=EngineOptions(min_confidence=min_confidence, seed=seed),
-            seed=seed,
-            only=tasks,
-            on_task=lambda task: bar.advance(shown),
+        total = len(tasks) or len({t.family for t in found})
+        shown = bar.add_task("leaving one task out", total=None if servers else total)
+
+        def on_task(task: str) -> None:
+            bar.advance(shown)
+
+        names: Sequence[str]
+        if servers:
+            names = engines or SERVER_ENGINES
+            return measure_servers(
+                found, names, journal=journal, options=options, seed=options.seed, only=tasks, on_task=on_task
+            )
+        names = engines or LEARNED_ENGINES
+        report = measure_learned(
+            found, names, journal=journal, options=options, seed=options.seed, only=tasks, on_task=on_task
         )
+        return {ALL: report}
 
 
 def _print_servers(reports: Mapping[str, LearnedReport]) -> None:
     """One line for each server and engine, and for all turns together."""
-    table = Table("server", "turns", "tasks", "engine", "exact", "knowable", "exact of the knowable", "errors agree")
-    total: dict[str, list[tuple[int, float, float]]] = {}
+    from worldline.bench.table import interval, percent
+
+    names = ("server", "turns", "tasks", "engine", "exact", "95% CI", "n knowable", "knowable", "errors agree")
+    table = Table(*names)
     for kind, report in reports.items():
         for number, row in enumerate(report.rows):
             first = (kind, str(report.n), str(report.tasks)) if not number else ("", "", "")
-            agreed = row.error_agreement or 0.0
-            share = f"{row.exact_knowable:.1%}" if row.exact_knowable is not None else "-"
-            table.add_row(*first, row.engine, f"{row.exact or 0:.1%}", str(report.n_knowable), share, f"{agreed:.1%}")
-            total.setdefault(row.engine, []).append((report.n, row.exact or 0.0, agreed))
-    for engine, parts in total.items():
-        n = sum(count for count, *_ in parts)
-        exact, agreed = (sum(part[0] * part[i] for part in parts) / n for i in (1, 2))
-        table.add_row("all", str(n), "", engine, f"{exact:.1%}", "", "", f"{agreed:.1%}")
+            shares = (percent(row.exact), interval(row.exact_ci), str(row.n_knowable), percent(row.exact_knowable))
+            table.add_row(*first, row.engine, *shares, percent(row.error_agreement))
     Console(width=None if Console().is_terminal else 120).print(table)
 
 
