@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from worldline.types import Frozen
+from worldline.types import Frozen, Origin
 
 __all__ = [
     "COVERAGES",
@@ -107,6 +107,10 @@ class BenchRow(Frozen):
     read_again_ci: Interval | None = None
     n_read_again: int = 0
     """Calls that read again; 0 where the domain has no rule for them."""
+    n_generated: int = 0
+    """Turns whose answer a model wrote."""
+    exact_generated: float | None = None
+    """`exact` on these."""
 
 
 def row(
@@ -116,6 +120,7 @@ def row(
     determined = [s for s in scores if s.determined]
     knowable = _slice([s for s in scores if s.knowable])
     silent = _slice([s for s in scores if s.silent])
+    generated = [s for s in scores if s.origin == Origin.GENERATED]
     again = [(s.cluster, s.read_again) for s in scores if s.read_again is not None]
     return BenchRow(
         engine=engine,
@@ -146,6 +151,8 @@ def row(
         read_again=_mean([agrees for _, agrees in again]),
         read_again_ci=rate_interval(again, seed),
         n_read_again=len(again),
+        n_generated=len(generated),
+        exact_generated=_mean([s.exact for s in generated]),
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from worldline.bench.metrics import BenchRow, TurnScore
+from worldline.bench.metrics import BenchRow, Interval, TurnScore
 
-__all__ = ["failure_table", "fidelity_table", "tool_table"]
+__all__ = ["failure_table", "fidelity_table", "interval", "percent", "tool_table"]
 
 
 def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
@@ -18,6 +18,7 @@ def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
     table.add_column("engine")
     failed = any(row.failures for row in rows)
     again = any(row.n_read_again for row in rows)
+    written = any(row.model for row in rows)
     for column in (
         "exact",
         "95% CI",
@@ -33,25 +34,26 @@ def fidelity_table(rows: Sequence[BenchRow], title: str) -> Table:
         "@90%",
         "AUROC",
         "s/1000",
+        *(["written"] if written else []),
         *(["failed"] if failed else []),
     ):
         table.add_column(column, justify="right")
     for row in rows:
-        interval = "-" if row.exact_ci is None else f"{100 * row.exact_ci[0]:.1f}-{100 * row.exact_ci[1]:.1f}"
         table.add_row(
             row.engine + (f"\n{row.model}" if row.model else ""),
-            _percent(row.exact),
-            interval,
-            _percent(row.exact_session_determined),
+            percent(row.exact),
+            interval(row.exact_ci),
+            percent(row.exact_session_determined),
             str(row.n_session_determined),
-            f"{_percent(row.exact_knowable)} ({row.n_knowable})",
-            _percent(row.error_agreement),
-            *([f"{_percent(row.read_again)} ({row.n_read_again})"] if again else []),
-            _percent(row.rouge_l),
-            _percent(row.abstained),
-            *(_percent(value) for value in row.exact_at_coverage.values()),
+            f"{percent(row.exact_knowable)} ({row.n_knowable})",
+            percent(row.error_agreement),
+            *([f"{percent(row.read_again)} ({row.n_read_again})"] if again else []),
+            percent(row.rouge_l),
+            percent(row.abstained),
+            *(percent(value) for value in row.exact_at_coverage.values()),
             "-" if row.auroc is None else f"{row.auroc:.3f}",
             "-" if row.seconds_per_1000 is None else f"{row.seconds_per_1000:.2f}",
+            *([f"{percent(row.exact_generated)} ({row.n_generated})"] if written else []),
             *([str(row.failures)] if failed else []),
         )
     return table
@@ -88,9 +90,9 @@ def tool_table(scores: Sequence[TurnScore]) -> Table:
         table.add_row(
             name,
             str(len(group)),
-            _percent(_share([score.exact for score in group])),
-            _percent(_share(agreed)),
-            _percent(_share([score.abstained for score in group])),
+            percent(_share([score.exact for score in group])),
+            percent(_share(agreed)),
+            percent(_share([score.abstained for score in group])),
         )
     return table
 
@@ -99,5 +101,11 @@ def _share(flags: Sequence[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
-def _percent(value: float | None) -> str:
+def interval(bounds: Interval | None) -> str:
+    """Write an interval of shares in percent."""
+    return "-" if bounds is None else f"{100 * bounds[0]:.1f}-{100 * bounds[1]:.1f}"
+
+
+def percent(value: float | None) -> str:
+    """Write a share in percent."""
     return "-" if value is None else f"{100 * value:.1f}"
