@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from traces import Call, trace
+
 from worldline.kernels import build_kernel
-from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec, canonical_json
+from worldline.types import Action, JsonDict, Trajectory, WorldSpec, canonical_json
 from worldline.worlds.learning import learn_world
-
-Call = tuple[str, JsonDict, str, bool]
-
-
-def trace(family: str, calls: Sequence[Call]) -> Trajectory:
-    turns = tuple(
-        Turn(action=Action(name=tool, arguments=arguments), observation=Observation.from_text(text, is_error=error))
-        for tool, arguments, text, error in calls
-    )
-    return Trajectory(source=Source.OBSERVED, family=family, world=WorldSpec(domain="mcp"), turns=turns)
 
 
 def answers(world: WorldSpec, calls: Sequence[tuple[str, JsonDict]]) -> Iterator[str]:

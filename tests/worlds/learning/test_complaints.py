@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
+import traces
+from traces import Call
 
 from worldline.kernels import build_kernel
-from worldline.types import Action, JsonDict, Observation, Source, ToolSpec, Trajectory, Turn, WorldSpec
+from worldline.types import Action, JsonDict, Observation, ToolSpec, Trajectory, WorldSpec
 from worldline.worlds.learning import learn_world, new_world
 
 NOTE: JsonDict = {
@@ -34,12 +38,8 @@ def said(world: WorldSpec, tool: str, arguments: JsonDict) -> Observation:
         kernel.close()
 
 
-def trace(family: str, calls: list[tuple[str, JsonDict, str, bool]], tools: tuple[ToolSpec, ...] = TOOLS) -> Trajectory:
-    turns = tuple(
-        Turn(action=Action(name=tool, arguments=arguments), observation=Observation.from_text(text, is_error=error))
-        for tool, arguments, text, error in calls
-    )
-    return Trajectory(source=Source.OBSERVED, family=family, world=WorldSpec(domain="mcp", tools=tools), turns=turns)
+def trace(family: str, calls: Sequence[Call]) -> Trajectory:
+    return traces.trace(family, calls, TOOLS)
 
 
 OWN = [

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
+from traces import trace
 
 from worldline.kernels import build_kernel
 from worldline.kernels.tools.collections.nearest import Told, carried_over, nearest
-from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec
+from worldline.types import Action, Trajectory
 from worldline.worlds.learning import learn_collections, learn_world
 
-Call = tuple[str, JsonDict, str, bool]
 SAID = (
     ("INSERT INTO {} VALUES ({})", "1 row", False),
     ("DROP TABLE {} -- {}", "gone", False),
     ("SELEC {} {}", "syntax", True),
 )
-
-
-def trace(family: str, calls: Sequence[Call]) -> Trajectory:
-    turns = tuple(
-        Turn(action=Action(name=tool, arguments=arguments), observation=Observation.from_text(text, is_error=error))
-        for tool, arguments, text, error in calls
-    )
-    return Trajectory(source=Source.OBSERVED, family=family, world=WorldSpec(domain="mcp"), turns=turns)
 
 
 def runs(family: str) -> Trajectory:

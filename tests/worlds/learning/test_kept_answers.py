@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from traces import Call, trace
 
 from worldline.kernels import build_kernel
 from worldline.kernels.base import Kernel, Proposal
-from worldline.types import Action, JsonDict, Observation, Source, Trajectory, Turn, WorldSpec
+from worldline.types import Action, Trajectory
 from worldline.worlds.learning import learn_collections, learn_world
-
-Call = tuple[str, JsonDict, str, bool]
-
-
-def trace(family: str, calls: Sequence[Call]) -> Trajectory:
-    turns = tuple(
-        Turn(action=Action(name=tool, arguments=arguments), observation=Observation.from_text(text, is_error=error))
-        for tool, arguments, text, error in calls
-    )
-    return Trajectory(source=Source.OBSERVED, family=family, world=WorldSpec(domain="mcp"), turns=turns)
 
 
 def page(name: str, text: str) -> Call:

@@ -16,7 +16,7 @@ from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, crea
 from worldline.domains.tools.collections import Dialect
 from worldline.kernels.tools.collections.schemas import resolved, violations
 from worldline.kernels.tools.servers import zod
-from worldline.kernels.tools.servers.python_server import as_recorded
+from worldline.kernels.tools.servers.python_server import as_recorded, json_in
 from worldline.types import ToolSpec
 
 __all__ = ["UNKNOWN_TOOL", "dialect_of", "worded"]
@@ -144,22 +144,12 @@ def _alternatives(own: Mapping[str, Any]) -> list[Any]:
 def _pydantic(tool: ToolSpec, arguments: dict[str, Any], *, strict: bool = False) -> str | None:
     schema = json.dumps(tool.parameters)
     try:
-        # A text given for anything but a text is read as JSON first, where it is a list or an object.
-        given = {name: _read(schema, name, value) for name, value in arguments.items()}
+        annotations = _annotations(schema)
+        given = {name: json_in(value, annotations.get(name)) for name, value in arguments.items()}
         _model(schema, tool.name).model_validate(given, strict=strict)
     except ValidationError as error:
         return f"Error executing tool {tool.name}: {as_recorded(error)}"
     return None
-
-
-def _read(schema: str, name: str, value: Any) -> Any:
-    if not isinstance(value, str) or _annotations(schema).get(name) is str:
-        return value
-    try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-    return value if isinstance(found, str | int | float) else found
 
 
 @lru_cache(maxsize=256)

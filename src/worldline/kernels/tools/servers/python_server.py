@@ -13,7 +13,7 @@ from worldline.kernels.base import Proposal
 from worldline.kernels.tools.base import Arguments
 from worldline.kernels.tools.servers.replies import Unsure, failed, guessed, told
 
-__all__ = ["Crashed", "PythonServer", "ToolFailed", "as_recorded"]
+__all__ = ["Crashed", "PythonServer", "ToolFailed", "as_recorded", "json_in"]
 
 _PYDANTIC = "2.14"
 """Version of the library in the recorded servers; its messages name it."""
@@ -83,9 +83,13 @@ class PythonServer:
 
 
 def _parsed(model: type[BaseModel], key: str, value: Any) -> Any:
-    """Read JSON out of a text that is given for anything but a text."""
     field = model.model_fields.get(key)
-    if field is None or not isinstance(value, str) or field.annotation is str:
+    return value if field is None else json_in(value, field.annotation)
+
+
+def json_in(value: Any, annotation: Any) -> Any:
+    """Read a list or an object out of a text that is given for anything but a text, as the library does."""
+    if not isinstance(value, str) or annotation is str:
         return value
     try:
         found = json.loads(value)
