@@ -1,4 +1,9 @@
-"""Turning statements into closures: each takes the frame and gives None, or how control leaves the block."""
+"""Turning statements into closures: each takes the frame and gives None, or how control leaves the block.
+
+A program's `except`, `finally` and `with` see every error it may raise, so they are broad `except` clauses of the host
+here and in :mod:`suspending`, all but :class:`Abstain`, which is ours. What their handlers raise needs the error as its
+context, as the host sets it: therefore they run inside the clause, and not behind a function that returns the error.
+"""
 
 from __future__ import annotations
 
